@@ -93,6 +93,8 @@ pub struct History {
     sent_alone: Cell<u64>,
     /// Batches that spend unconfirmed change of another batch.
     on_change: Cell<u64>,
+    /// Payouts with a transaction that spends a coin of an unmined twin.
+    instead: u64,
 }
 
 impl History {
@@ -114,6 +116,7 @@ impl History {
             bumps: Cell::new(0),
             sent_alone: Cell::new(0),
             on_change: Cell::new(0),
+            instead: 0,
         };
         history.check(true).await;
         history
@@ -124,7 +127,7 @@ impl History {
     }
 
     /// Counts of events, to show that the laws were tested.
-    pub fn happened(&self) -> [(&'static str, u64); 8] {
+    pub fn happened(&self) -> [(&'static str, u64); 9] {
         let count = |is: &dyn Fn(&Known) -> bool| self.payouts.iter().filter(|payout| is(payout)).count() as u64;
         let seen = self.twins.keys().filter(|txid| self.chain.tx(txid).is_some()).count() as u64;
         [
@@ -136,6 +139,7 @@ impl History {
             ("sent at a named rate", self.sent_alone.get()),
             ("batches on unconfirmed change", self.on_change.get()),
             ("twins", seen),
+            ("paid instead of a twin", self.instead),
         ]
     }
 
@@ -176,9 +180,10 @@ impl History {
             Step::Bump { which, fee_rate } => self.bump(*which, *fee_rate).await,
             Step::Abandon { which, all } => self.abandon(*which, *all).await,
             Step::Release => drop(self.world().app.sender.release("cli:ann", None, true).await.unwrap()),
+            Step::ForcedTwin { sats, fee_rate } => self.forced_twin(*sats, *fee_rate).await,
             Step::ClockMoves { seconds } => self.clock_moves(*seconds).await,
             Step::Restart => self.restart().await,
-            Step::Twin { pays, shares, fee_rate, mined } => self.twin(*pays, *shares, *fee_rate, *mined),
+            Step::Twin { pays, shares, fee_rate, mined } => drop(self.twin(*pays, *shares, *fee_rate, *mined)),
             Step::Calm => self.ends_well().await,
         }
         self.check(has_looked).await;
@@ -393,7 +398,21 @@ impl History {
         }
     }
 
-    fn twin(&mut self, pays: Option<usize>, shares: Option<usize>, fee_rate: u32, mined: bool) {
+    async fn forced_twin(&mut self, sats: u64, fee_rate: u32) {
+        self.ask(sats, true).await;
+        let newest = self.payouts.iter().filter(|payout| payout.is_approved).count() - 1;
+        let Some(twin) = self.twin(Some(newest), None, fee_rate, false) else { return };
+        self.look().await;
+        self.check(true).await;
+        self.world().app.sender.release("cli:ann", None, true).await.unwrap();
+        self.send().await;
+        let batch = self.payouts.last().and_then(|payout| self.world().payout(&payout.id).batch_seq);
+        let Some(batch) = batch else { return };
+        let inputs = self.world().gateway.store.read(|reader| reader.inputs_of_batch(batch)).unwrap();
+        self.instead += u64::from(twin.input.iter().any(|input| inputs.contains(&input.previous_output)));
+    }
+
+    fn twin(&mut self, pays: Option<usize>, shares: Option<usize>, fee_rate: u32, mined: bool) -> Option<Transaction> {
         let approved: Vec<&Known> = self.payouts.iter().filter(|payout| payout.is_approved).collect();
         let payee = match pays.and_then(|which| approved.get(which % approved.len().max(1))) {
             Some(payout) => Payee { script: payout.script.clone(), amount_sats: payout.amount_sats },
@@ -406,14 +425,15 @@ impl History {
             None => Vec::new(),
         };
         let shared = &shared[..shared.len().min(1 + shares.unwrap_or_default() % 3)];
-        let Some(twin) = twin_spending(world, &[payee], shared, fee_rate) else { return };
+        let twin = twin_spending(world, &[payee], shared, fee_rate)?;
         // Refused if the twin's coins are spent or not in the chain.
         if mined {
             drop(world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()));
         } else {
             drop(world.sandbox().broadcast(&twin, world.now_ms()));
         }
-        self.twins.insert(twin.compute_txid(), twin);
+        self.twins.insert(twin.compute_txid(), twin.clone());
+        Some(twin)
     }
 }
 

@@ -66,6 +66,11 @@ pub enum Step {
         all: bool,
     },
     Release,
+    /// Another copy's transaction pays a new payout in the mempool. Staff release the sender by force, and it sends.
+    ForcedTwin {
+        sats: u64,
+        fee_rate: u32,
+    },
     ClockMoves {
         seconds: u32,
     },
@@ -118,6 +123,8 @@ pub fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(which, fee_rate)| Step::Bump { which, fee_rate }),
         4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(which, all)| Step::Abandon { which, all }),
         3 => Just(Step::Release),
+        3 => (20_000u64..500_000, prop::sample::select(vec![1u32, 8, 50, 300]))
+            .prop_map(|(sats, fee_rate)| Step::ForcedTwin { sats, fee_rate }),
         2 => prop::sample::select(vec![1, 31, 61, 3_600, 90_000]).prop_map(|seconds| Step::ClockMoves { seconds }),
         3 => Just(Step::Restart),
         3 => twin(),

@@ -13,6 +13,7 @@ use crate::payment::{Payment, PaymentState};
 
 const COINS_GONE: &str = "The coins are gone: other transactions spent them, or they were not seen for 14 days.";
 const COINS_COUNT: &str = "The coins count towards the payment after all.";
+const BELOW_DUST: &str = "What does not count of these coins is too little to send back.";
 const NOT_OVERPAID: &str = "The payment is not overpaid any more.";
 const NOTHING_COUNTS: &str = "Nothing counts towards the payment any more.";
 const NOT_UNDERPAID: &str = "The payment is not underpaid any more.";
@@ -128,8 +129,12 @@ impl Scene<'_> {
         let one = self.find(txid).filter(|one| !one.displaced)?;
         let receipt = one.receipt;
         let before_sats = if receipt.gone { 0 } else { receipt.amount_sats.saturating_sub(receipt.counted_sats) };
-        let reason = if one.gone { COINS_GONE } else { COINS_COUNT };
-        Some(Basis { before: coins(before_sats, [txid]), now: uncounted(one), reason })
+        let reason = match one.receipt.amount_sats.saturating_sub(one.counted_sats) {
+            _ if one.gone => COINS_GONE,
+            0 => COINS_COUNT,
+            _ => BELOW_DUST,
+        };
+        Some(Basis { before: coins(self.refundable(before_sats), [txid]), now: self.uncounted(one), reason })
     }
 
     /// The part of the counted coins that makes an OVERPAYMENT or UNDERPAYMENT.
@@ -192,6 +197,17 @@ impl Scene<'_> {
         raised
     }
 
+    /// The part of a transaction that is not gone and does not count, if it can be sent back.
+    fn uncounted(&self, one: &Evaluated<'_>) -> Coins {
+        let paid_sats = if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
+        coins(self.refundable(paid_sats), [one.receipt.txid])
+    }
+
+    /// A sum, or 0 if it is below the dust limit: no transaction could send it back.
+    fn refundable(&self, sats: u64) -> u64 {
+        if sats < self.after.dust_limit_sats { 0 } else { sats }
+    }
+
     fn raised_per_transaction(&self, anomalies: &[Anomaly]) -> Vec<AnomalyChange> {
         let kind = match self.after.state {
             PaymentState::New | PaymentState::Underpaid => return Vec::new(),
@@ -211,7 +227,7 @@ impl Scene<'_> {
             .iter()
             .filter(|one| deep(one) && !one.displaced && !went_back(one) && !known.contains(&one.receipt.txid));
         misfits
-            .map(|one| (one.receipt.txid, uncounted(one)))
+            .map(|one| (one.receipt.txid, self.uncounted(one)))
             .filter(|(_, coins)| coins.paid_sats > 0)
             .map(|(txid, coins)| AnomalyChange::Raise { kind, txid: Some(txid), coins })
             .collect()
@@ -225,12 +241,6 @@ fn is_new(anomalies: &[Anomaly], kind: AnomalyKind) -> bool {
 /// Coins of these transactions; without transactions if the sum is 0.
 fn coins(paid_sats: u64, txids: impl IntoIterator<Item = Txid>) -> Coins {
     Coins { paid_sats, txids: if paid_sats == 0 { Vec::new() } else { txids.into_iter().collect() } }
-}
-
-/// The part of a transaction that is not gone and does not count.
-fn uncounted(one: &Evaluated<'_>) -> Coins {
-    let paid_sats = if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
-    coins(paid_sats, [one.receipt.txid])
 }
 
 /// The sum for OVERPAYMENT or UNDERPAYMENT of a payment whose largest transaction counts for `largest_sats`.

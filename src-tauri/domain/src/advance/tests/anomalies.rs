@@ -133,6 +133,24 @@ fn a_surplus_below_the_dust_limit_is_no_anomaly() {
 }
 
 #[test]
+fn coins_that_cannot_be_sent_back_are_no_anomaly() {
+    let late = |sats| [receipt(1, sats).late().confirmed(2)];
+    let rest = |sats| [receipt(1, AMOUNT + sats).counted(AMOUNT).confirmed(2)];
+    for state in [Expired, Confirmed] {
+        let (before, kind) = match state {
+            Expired => (closed(Expired, 0), LatePayment),
+            _ => (closed(Confirmed, AMOUNT), ExtraPayment),
+        };
+        let coins = |sats| if state == Expired { late(sats) } else { rest(sats) };
+        assert_eq!(changes(&before, &coins(DUST - 1), &[]), [], "{state}");
+        assert_eq!(changes(&before, &coins(DUST), &[]), [raise(kind, Some(1), DUST, &[1])], "{state}");
+        let open = [anomaly(kind, Some(1), DUST, Open)];
+        let found = changes(&before, &coins(DUST - 1), &open);
+        assert!(matches!(found[..], [AnomalyChange::Dismiss { reason, .. }] if reason.contains("too little")));
+    }
+}
+
+#[test]
 fn the_dust_that_the_page_asks_for_is_no_overpayment() {
     let asked_sats = Payment { paid_sats: AMOUNT - 100, ..payment(Underpaid) }.asked_sats();
     assert_eq!(asked_sats, DUST);

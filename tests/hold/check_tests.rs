@@ -78,6 +78,11 @@ async fn a_state_that_contradicts_the_chain_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_conflict_that_the_chain_does_not_show_is_found() {
+    expect_complaint("UPDATE payments SET conflict_seen = 1 WHERE seq = 1;", "conflictSeen is true").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_was_never_notified_is_found() {
     let unheard =
         "INSERT INTO payment_history SELECT seq, current_at + 1, 'NEW', 'UNDERPAID', 1, 'chain', NULL FROM payments

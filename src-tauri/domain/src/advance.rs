@@ -20,7 +20,7 @@ use crate::receipt::Receipt;
 use crate::time::Timestamp;
 
 use counting::Evaluated;
-pub use look::LookFacts;
+pub use look::{LookFacts, ZeroConf};
 pub use warning::Warning;
 
 /// Without a mempool, a block closes a payment only if its time is two hours after the deadline, because a block's time

@@ -89,13 +89,19 @@ impl Closing {
         Doubts { clock, standstill: self.standstill }
     }
 
+    /// Whether the backend hears of new blocks and transactions at `at`. If not, nothing is accepted unconfirmed.
+    #[must_use]
+    pub fn hears(&self, at: Timestamp) -> bool {
+        let hears_soon = self.cut_off_at.is_some_and(|cut_off_at| at < cut_off_at.plus_ms(HEARS_WITHIN_MS));
+        self.standstill.is_none() && !hears_soon
+    }
+
     /// Whether a look at `at` with this best block may close the payment. Staff ended the time of a cancelled payment,
     /// so it needs no trusted clock.
     #[must_use]
     pub fn may_close(&self, payment: &Payment, at: Timestamp, tip_time: Timestamp) -> bool {
-        let hears_soon = self.cut_off_at.is_some_and(|cut_off_at| at < cut_off_at.plus_ms(HEARS_WITHIN_MS));
         let is_put_off = at <= payment.expires_at.plus_ms(PUT_OFF_MAX_MS);
-        if is_put_off && (self.standstill.is_some() || hears_soon) {
+        if is_put_off && !self.hears(at) {
             return false;
         }
         payment.is_cancelled() || self.clock.may_close(payment.original_deadline(), at, tip_time)

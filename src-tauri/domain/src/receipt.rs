@@ -1,7 +1,7 @@
 //! The coins that one transaction pays to one payment's address: facts of the looks, and verdicts that
 //! [`crate::advance`] gives.
 
-use bitcoin::Txid;
+use bitcoin::{FeeRate, Txid};
 
 use crate::time::Timestamp;
 
@@ -46,9 +46,9 @@ pub struct Receipt {
     pub conflict_in_mempool: bool,
     /// When a look last saw such a conflict, or any known transaction that spends one of its inputs.
     pub last_conflict_at: Option<Timestamp>,
-    /// In the mempool without unconfirmed ancestors, with a sufficient fee rate. Such a receipt may be accepted
-    /// unconfirmed after the quiet time.
-    pub relays_well: bool,
+    /// The fee rate of a transaction that may be accepted unconfirmed. It is in the mempool without unconfirmed
+    /// ancestors, and the backend tells its conflicts. `None` for any other transaction.
+    pub zero_conf_rate: Option<FeeRate>,
     /// Other transactions that pay the same address and spend one of its inputs.
     pub conflicts_with: Vec<Txid>,
     /// Stored verdict: the part that counts while it is neither gone nor displaced by a conflicting receipt, in satoshis;
@@ -80,8 +80,8 @@ pub struct Sighting {
     pub conflict_in_mempool: Option<bool>,
     /// Whether any known transaction, at any position, spends one of its inputs.
     pub has_conflict: bool,
-    /// As in [`Receipt::relays_well`].
-    pub relays_well: bool,
+    /// As in [`Receipt::zero_conf_rate`].
+    pub zero_conf_rate: Option<FeeRate>,
 }
 
 impl Position {
@@ -110,7 +110,7 @@ impl Receipt {
     /// transaction that was replaced or dropped before the first look leaves no receipt.
     #[must_use]
     pub fn after(known: Option<Self>, txid: Txid, sighting: &Sighting) -> Option<Self> {
-        let &Sighting { at, looked_before, found, amount_sats, relays_well, .. } = sighting;
+        let &Sighting { at, looked_before, found, amount_sats, zero_conf_rate, .. } = sighting;
         let known = match (known, found) {
             (Some(known), _) => known,
             (None, Some((position, _))) => Self::first_seen(txid, position, at),
@@ -119,9 +119,11 @@ impl Receipt {
         let position = found.map_or_else(|| known.position.missed(at), |(position, _)| position);
         let last_seen_at =
             if found.is_some() { known.last_seen_at.max(at) } else { known.last_found_at(looked_before) };
-        // A fact that the backend cannot tell keeps its last known value.
+        // A fact that the backend cannot tell keeps its last known value. A mempool that has the transaction has no
+        // conflict with it.
         let conflict_in_chain = sighting.conflict_in_chain.unwrap_or(known.conflict_in_chain);
-        let conflict_in_mempool = sighting.conflict_in_mempool.unwrap_or(known.conflict_in_mempool);
+        let told = sighting.conflict_in_mempool;
+        let conflict_in_mempool = told.unwrap_or(known.conflict_in_mempool && position != Position::Mempool);
         let has_conflict = conflict_in_chain || conflict_in_mempool || sighting.has_conflict;
         Some(Self {
             amount_sats,
@@ -131,7 +133,7 @@ impl Receipt {
             conflict_in_chain,
             conflict_in_mempool,
             last_conflict_at: if has_conflict { Some(at) } else { known.last_conflict_at },
-            relays_well,
+            zero_conf_rate,
             ..known
         })
     }
@@ -141,7 +143,7 @@ impl Receipt {
     #[must_use]
     pub fn after_no_sight(self, at: Timestamp, looked_before: Option<Timestamp>) -> Self {
         let last_seen_at = self.last_found_at(looked_before);
-        Self { position: self.position.missed(at), last_seen_at, relays_well: false, ..self }
+        Self { position: self.position.missed(at), last_seen_at, zero_conf_rate: None, ..self }
     }
 
     /// A transaction that no earlier look found.
@@ -156,7 +158,7 @@ impl Receipt {
             conflict_in_chain: false,
             conflict_in_mempool: false,
             last_conflict_at: None,
-            relays_well: false,
+            zero_conf_rate: None,
             conflicts_with: Vec::new(),
             eligible_sats: None,
             counted_sats: 0,

@@ -81,7 +81,7 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
                 // A node without a mempool of its own still shows what was sent to it.
                 acceptable_unconfirmed: receipt.position == Position::Mempool
                     && look.has_mempool
-                    && receipt.relays_well
+                    && look.zero_conf.accepts(receipt.zero_conf_rate)
                     && look.time_decides
                     && look.at >= quiet_end(payment, receipt),
             }

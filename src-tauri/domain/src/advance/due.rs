@@ -2,12 +2,16 @@
 //! never due, so that it costs no work.
 
 use super::counting::{Evaluated, GONE_AFTER_MS, quiet_end};
-use super::look::LookFacts;
+use super::look::{LookFacts, ZeroConf};
 use super::state::is_fall;
 use crate::checked_clock::PUT_OFF_MAX_MS;
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
 use crate::time::Timestamp;
+
+/// Interval at which a transaction with too low a fee is compared with the estimate again. Thousands of payments may wait
+/// for an estimate, so it is not each look.
+const ESTIMATED_AGAIN_MS: i64 = 60_000;
 
 /// The next time at which the payment may change without a change of its transactions. After a reversal the payment is
 /// due at once, because the mempool had no effect while it was CONFIRMED.
@@ -23,16 +27,31 @@ pub(super) fn next_due_at(
     // Without a mempool, blocks close a payment before this time: see [`next_due_height`].
     let put_off_ms = if look.has_mempool { 0 } else { PUT_OFF_MAX_MS };
     let deadline = after.closed_at.is_none().then(|| after.first_due_at().plus_ms(put_off_ms));
-    let may_be_quiet = after.policy.confirmations == 0 && !after.state.is_final();
     let moments = evaluated.iter().filter_map(|one| match one.receipt.position {
-        Position::Mempool if may_be_quiet && one.counted_sats > 0 && one.receipt.relays_well => {
-            Some(quiet_end(after, one.receipt))
-        }
         Position::Absent { since } if !one.gone => Some(since.plus_ms(GONE_AFTER_MS)),
         Position::Block { .. } | Position::Mempool | Position::Absent { .. } => None,
     });
     // If `time_decides` is false, a payment that is due stays due.
-    moments.chain(deadline).filter(|moment| *moment > look.at || !look.time_decides).min()
+    let moments = moments.chain(deadline).filter(|moment| *moment > look.at || !look.time_decides);
+    moments.chain(next_acceptance(after, evaluated, look)).min()
+}
+
+/// The next time at which a transaction of the payment may be accepted unconfirmed: the end of its quiet time, and from
+/// then on each minute, because the fee estimate changes.
+fn next_acceptance(after: &Payment, evaluated: &[Evaluated<'_>], look: &LookFacts) -> Option<Timestamp> {
+    if after.policy.confirmations > 0 || after.state.is_final() {
+        return None;
+    }
+    let may_be_accepted = |one: &&Evaluated<'_>| one.counted_sats > 0 && one.receipt.zero_conf_rate.is_some();
+    let next = |one: &Evaluated<'_>| {
+        let quiet_end = quiet_end(after, one.receipt);
+        match look.zero_conf {
+            _ if quiet_end > look.at => quiet_end,
+            ZeroConf::NotAsked => look.at,
+            ZeroConf::Never | ZeroConf::From(_) => look.at.plus_ms(ESTIMATED_AGAIN_MS),
+        }
+    };
+    evaluated.iter().filter(may_be_accepted).map(next).min()
 }
 
 /// The next height of the best block at which the payment may change by confirmations alone.

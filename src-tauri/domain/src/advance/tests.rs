@@ -8,10 +8,10 @@ mod shares;
 mod states;
 mod world;
 
-use bitcoin::Txid;
 use bitcoin::hashes::Hash;
+use bitcoin::{FeeRate, Txid};
 
-use super::{Advance, LookFacts, advance};
+use super::{Advance, LookFacts, ZeroConf, advance};
 use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Resolution, TRANSITIONS};
 use crate::id::Id;
 use crate::money::{Currency, Rate};
@@ -26,6 +26,8 @@ const CREATED: Timestamp = Timestamp::from_ms(1_700_000_000_000);
 const EXPIRES: Timestamp = CREATED.plus_ms(30 * MINUTE_MS);
 const AMOUNT: u64 = 100_000;
 const DUST: u64 = 294;
+/// The fee rate of a transaction, and the estimate.
+const RELAYED: FeeRate = FeeRate::from_sat_per_vb_u32(2);
 /// Default height of the best block.
 const TIP: u32 = 1_000;
 
@@ -57,7 +59,15 @@ pub(crate) fn payment(state: PaymentState) -> Payment {
 /// A look this many minutes after the creation.
 fn look(minutes: i64) -> LookFacts {
     let at = CREATED.plus_ms(minutes * MINUTE_MS);
-    LookFacts { at, tip_height: TIP, tip_time: at, has_mempool: true, time_decides: true, staff_accepts: false }
+    LookFacts {
+        at,
+        tip_height: TIP,
+        tip_time: at,
+        has_mempool: true,
+        time_decides: true,
+        staff_accepts: false,
+        zero_conf: ZeroConf::From(RELAYED),
+    }
 }
 
 /// A transaction that was in the mempool a minute after the creation, without a verdict.
@@ -73,7 +83,7 @@ fn receipt(number: u8, amount_sats: u64) -> Receipt {
         conflict_in_chain: false,
         conflict_in_mempool: false,
         last_conflict_at: None,
-        relays_well: true,
+        zero_conf_rate: Some(RELAYED),
         conflicts_with: Vec::new(),
         eligible_sats: None,
         counted_sats: 0,

@@ -18,7 +18,7 @@ fn look(seconds: i64, found: Option<(Position, Timestamp)>) -> Sighting {
         conflict_in_chain: Some(false),
         conflict_in_mempool: Some(false),
         has_conflict: false,
-        relays_well: true,
+        zero_conf_rate: Some(FeeRate::BROADCAST_MIN),
     }
 }
 
@@ -54,17 +54,18 @@ fn a_missed_transaction_was_last_seen_by_the_look_before() {
     assert_eq!((missed.last_seen_at, missed.position), (at(140), Position::Absent { since: at(150) }));
     let unknown = after(&[seen]).unwrap().after_no_sight(at(150), Some(at(140)));
     assert_eq!((unknown.last_seen_at, unknown.position), (at(140), Position::Absent { since: at(150) }));
-    assert!(!unknown.relays_well);
+    assert!(unknown.zero_conf_rate.is_none());
 }
 
 #[test]
 fn an_unknown_conflict_keeps_its_last_known_value() {
     let found = Some((Position::Mempool, at(100)));
     let attacked = Sighting { conflict_in_mempool: Some(true), ..look(100, found) };
-    let silent = Sighting { conflict_in_mempool: None, ..look(110, found) };
-    let still = after(&[attacked, silent]).unwrap();
+    let silent = |found| Sighting { conflict_in_mempool: None, ..look(110, found) };
+    let still = after(&[attacked, silent(None)]).unwrap();
     assert!(still.conflict_in_mempool && !still.conflict_in_chain);
     assert_eq!(still.last_conflict_at, Some(at(110)));
+    assert!(!after(&[attacked, silent(found)]).unwrap().conflict_in_mempool, "the mempool has the transaction itself");
     let over = after(&[attacked, look(110, found)]).unwrap();
     assert_eq!((over.conflict_in_mempool, over.last_conflict_at), (false, Some(at(100))));
     let rival = Sighting { has_conflict: true, ..look(110, found) };

@@ -35,7 +35,6 @@ pub(crate) struct Context {
     pub look: LookFacts,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
-    pub fee_rate: Option<FeeRate>,
     /// The evidence so far on whether looks may close payments; `None` on a regtest chain.
     pub closing: Option<Closing>,
 }
@@ -189,18 +188,18 @@ fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
         conflict_in_chain: facts.conflict_in_chain.told(),
         conflict_in_mempool: facts.conflict_in_mempool.told(),
         has_conflict: !facts.conflicts.is_empty(),
-        relays_well: relays_well(facts, context.fee_rate),
+        zero_conf_rate: zero_conf_rate(facts),
     }
 }
 
-/// Whether a transaction may be accepted without confirmation after `zeroConfQuietSeconds`. A fact that the backend
+/// The fee rate of a transaction that may be accepted unconfirmed after `zeroConfQuietSeconds`. A fact that the backend
 /// does not know counts against the acceptance.
-fn relays_well(facts: &TxFacts, fee_rate: Option<FeeRate>) -> bool {
-    matches!(facts.position, TxPosition::Mempool { .. })
+fn zero_conf_rate(facts: &TxFacts) -> Option<FeeRate> {
+    let may_be_accepted = matches!(facts.position, TxPosition::Mempool { .. })
         && facts.unconfirmed_ancestors == Fact::No
         && facts.conflict_in_chain != Fact::Unknown
-        && facts.conflict_in_mempool != Fact::Unknown
-        && facts.fee_rate.zip(fee_rate).is_some_and(|(paid, wanted)| paid >= wanted)
+        && facts.conflict_in_mempool != Fact::Unknown;
+    facts.fee_rate.filter(|_| may_be_accepted)
 }
 
 fn note_change(
@@ -333,10 +332,11 @@ mod tests {
                 tip_height: 1,
                 tip_time: payment.created_at,
                 has_mempool: true,
+                zero_conf: advance::ZeroConf::NotAsked,
                 time_decides: true,
                 staff_accepts: false,
             };
-            let context = Context { look, looked_before: None, fee_rate: None, closing: Some(closing) };
+            let context = Context { look, looked_before: None, closing: Some(closing) };
             context.look_for(&payment, true).time_decides && at > payment.expires_at
         };
         assert!(!closes(HALF_AN_HOUR_MS), "open at its first deadline");

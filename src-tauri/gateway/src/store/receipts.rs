@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{OutPoint, Transaction, Txid, consensus};
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid, consensus};
 use rusqlite::{Row, params};
 use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
@@ -23,7 +23,8 @@ const MISSING: &str = "FROM receipts AS r JOIN transactions AS t ON t.txid = r.t
 
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
-     earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, gone";
+     earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, zero_conf_sat_kwu, eligible_sats, \
+     counted_sats, gone";
 
 /// SQL for the receipts of a payment that looks consider.
 const NOT_SET_ASIDE: &str = "FROM receipts INDEXED BY receipts_not_set_aside WHERE payment_seq = ?1 AND set_aside = 0";
@@ -154,11 +155,12 @@ impl Tx<'_> {
         };
         let mut upsert = self.connection.prepare_cached(
             "INSERT INTO receipts (payment_seq, txid, amount_sats, first_seen_at, last_seen_at, earliest_at, position, \
-             block_height, block_time, absent_since, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well) \
+             block_height, block_time, absent_since, conflict_in_chain, conflict_in_mempool, last_conflict_at, \
+             zero_conf_sat_kwu) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
              ON CONFLICT (payment_seq, txid) DO UPDATE SET last_seen_at = ?5, earliest_at = ?6, position = ?7, \
              block_height = ?8, block_time = ?9, absent_since = ?10, conflict_in_chain = ?11, \
-             conflict_in_mempool = ?12, last_conflict_at = ?13, relays_well = ?14, set_aside = 0",
+             conflict_in_mempool = ?12, last_conflict_at = ?13, zero_conf_sat_kwu = ?14, set_aside = 0",
         )?;
         upsert.execute(params![
             payment_seq,
@@ -174,7 +176,7 @@ impl Tx<'_> {
             receipt.conflict_in_chain,
             receipt.conflict_in_mempool,
             receipt.last_conflict_at.map(Timestamp::ms),
-            receipt.relays_well,
+            receipt.zero_conf_rate.map(|rate| sats_column(rate.to_sat_per_kwu())),
         ])?;
         Ok(())
     }
@@ -273,7 +275,7 @@ fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
         conflict_in_chain: row.value("conflict_in_chain")?,
         conflict_in_mempool: row.value("conflict_in_mempool")?,
         last_conflict_at: values::optional_time(row, "last_conflict_at")?,
-        relays_well: row.value("relays_well")?,
+        zero_conf_rate: values::optional_sats(row, "zero_conf_sat_kwu")?.map(FeeRate::from_sat_per_kwu),
         conflicts_with: Vec::new(),
         eligible_sats: values::optional_sats(row, "eligible_sats")?,
         counted_sats: values::sats(row, "counted_sats")?,

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use bitcoin::{FeeRate, OutPoint, ScriptBuf, Txid};
+use bitcoin::{OutPoint, ScriptBuf, Txid};
+use tillgate_domain::advance::ZeroConf;
 use tillgate_domain::closing::{Closing, Doubts, Seen};
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::{Cause, Payment};
@@ -53,8 +54,7 @@ pub(super) struct Findings {
     pub covers_all: bool,
     /// Whether more answers follow after this part is stored.
     pub more: bool,
-    /// Estimated fee rate for a confirmation within [`SOON_BLOCKS`]; read only if a mempool transaction pays a payment.
-    pub fee_rate: Option<FeeRate>,
+    pub zero_conf: ZeroConf,
     /// Affected payments, by `seq`.
     pub payments: BTreeMap<i64, AffectedPayment>,
     /// Effects of transactions on our coins, except outputs to payments.
@@ -162,12 +162,6 @@ pub(super) fn take(
     let unknown =
         gateway.store.read(|reader| effects.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
     let Effects { mut payments, moves, others, other_spends, states } = effects;
-    // The shop is told of an arrival without waiting for the estimate, unless the arrival may be final by it.
-    let fee_rate = if gateway.store.read(|reader| may_be_accepted_unconfirmed(reader, &payments))? {
-        gateway.chain.fee_rates(SOON_BLOCKS)?.estimate
-    } else {
-        None
-    };
     let closing = (!chain.is_regtest()).then(|| {
         let mut closing = closing;
         let doubts = closing.look(&Seen {
@@ -179,15 +173,20 @@ pub(super) fn take(
         });
         (closing, doubts)
     });
+    let mut zero_conf = ZeroConf::NotAsked;
     if !view.more {
         let may_close =
             |payment: &Payment| closing.is_none_or(|(closing, _)| closing.may_close(payment, at, view.tip.time));
-        gateway.store.read(|reader| {
+        let needs_estimate = gateway.store.read(|reader| {
             for (seq, affected) in &mut payments {
                 affected.is_covered = is_covered(reader, *seq, &view.covered)?;
             }
             add_due(reader, at, view.tip.height, &view.covered, &may_close, &mut payments)
         })?;
+        if needs_estimate {
+            let hears = closing.is_none_or(|(closing, _)| closing.hears(at));
+            zero_conf = if hears { accepted_rate(gateway) } else { ZeroConf::Never };
+        }
     }
     let unreported =
         if view.more { Vec::new() } else { gateway.store.read(|reader| unreported(reader, &view.refused))? };
@@ -202,7 +201,7 @@ pub(super) fn take(
         scan: scan.map(|scan| scan.progress(&view.covered, &view.refused)),
         covers_all: !view.more && view.seen_height == view.tip.height && view.covered == Covered::Everything,
         more: view.more,
-        fee_rate,
+        zero_conf,
         payments,
         moves,
         others,
@@ -220,19 +219,12 @@ pub(super) fn take(
     })
 }
 
-/// Whether a payment that needs no confirmation has coins in the mempool.
-fn may_be_accepted_unconfirmed(
-    reader: &Reader<'_>,
-    payments: &BTreeMap<i64, AffectedPayment>,
-) -> Result<bool, StoreError> {
-    let in_mempool = |incoming: &IncomingTransaction| matches!(incoming.facts.position, TxPosition::Mempool { .. });
-    let waiting = payments.iter().filter(|(_, affected)| affected.incoming.values().any(in_mempool));
-    for (seq, _) in waiting {
-        if reader.payment_by_seq(*seq)?.is_some_and(|row| row.payment.policy.confirmations == 0) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// The fee rate from which transactions are accepted unconfirmed: the estimate for [`SOON_BLOCKS`]. The shop is told of
+/// an arrival before this question, and even if it has no answer.
+fn accepted_rate(gateway: &Gateway) -> ZeroConf {
+    let rates = gateway.chain.fee_rates(SOON_BLOCKS);
+    let rates = rates.inspect_err(|error| tracing::debug!(%error, "no estimate of the fee rate"));
+    rates.ok().and_then(|rates| rates.estimate).map_or(ZeroConf::Never, ZeroConf::From)
 }
 
 /// The chain of the backend, which must be on the database's network.
@@ -389,6 +381,7 @@ impl Effects {
     }
 }
 
+/// Adds the payments that are due. Returns whether some of them may be accepted unconfirmed.
 fn add_due(
     reader: &Reader<'_>,
     at: Timestamp,
@@ -396,7 +389,8 @@ fn add_due(
     covered: &Covered,
     may_close: &dyn Fn(&Payment) -> bool,
     payments: &mut BTreeMap<i64, AffectedPayment>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
+    let mut needs_estimate = false;
     let by_height = reader.payments_due_by_height(tip_height, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Chain));
     let by_time = reader.payments_due_by_time(at, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Time));
     for (seq, cause) in by_height.chain(by_time) {
@@ -407,19 +401,20 @@ fn add_due(
         let mut cause = cause;
         if cause == Cause::Time
             && let Some(payment) = reader.payment_by_seq(seq)?.map(|row| row.payment)
-            && payment.closed_at.is_none()
-            && at > payment.expires_at
         {
-            if !may_close(&payment) {
-                continue;
-            }
-            if payment.is_cancelled() {
-                cause = Cause::Staff;
+            needs_estimate |= payment.policy.confirmations == 0 && payment.paid_sats > 0 && !payment.state.is_final();
+            if payment.closed_at.is_none() && at > payment.expires_at {
+                if !may_close(&payment) {
+                    continue;
+                }
+                if payment.is_cancelled() {
+                    cause = Cause::Staff;
+                }
             }
         }
         payments.insert(seq, AffectedPayment::by(cause));
     }
-    Ok(())
+    Ok(needs_estimate)
 }
 
 /// The payments to which these scripts belong.

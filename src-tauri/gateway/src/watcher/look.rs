@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tillgate_domain::advance::LookFacts;
+use tillgate_domain::advance::{LookFacts, ZeroConf};
 use tillgate_domain::closing::Closing;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
@@ -314,7 +314,7 @@ impl<'a> LookPermit<'a> {
         due: Due,
     ) -> Result<bool, WatchError> {
         let mut context = self.context(looked_at, &watched.tip, false);
-        context.fee_rate = findings.fee_rate;
+        context.look.zero_conf = findings.zero_conf;
         context.look.time_decides = !findings.more;
         let watched_at = watched.looked_at;
         let stored = storing::store(self.gateway, context, findings, watched, due).await?;
@@ -334,11 +334,11 @@ impl<'a> LookPermit<'a> {
                 tip_height: tip.height,
                 tip_time: tip.time,
                 has_mempool: self.gateway.chain.has_mempool(),
+                zero_conf: ZeroConf::NotAsked,
                 time_decides: true,
                 staff_accepts,
             },
             looked_before: self.progress.watched.as_ref().map(|watched| watched.looked_at),
-            fee_rate: None,
             closing: self.progress.closing,
         }
     }

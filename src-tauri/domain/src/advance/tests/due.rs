@@ -42,8 +42,21 @@ fn zero_conf_coins_are_due_at_the_end_of_the_quiet_time() {
     payment.policy.confirmations = 0;
     let coins = Receipt { first_seen_at: look(40).at, ..receipt(1, AMOUNT).counted(AMOUNT) };
     assert_eq!(due(&payment, from_ref(&coins), &look(40)), (Some(look(40).at.plus_ms(3_000)), None));
-    let cheap = Receipt { relays_well: false, ..coins };
-    assert_eq!(due(&payment, &[cheap], &look(40)), (None, None));
+    let chained = Receipt { zero_conf_rate: None, ..coins.clone() };
+    assert_eq!(due(&payment, &[chained], &look(40)), (None, None));
+}
+
+#[test]
+fn a_payment_waits_a_minute_for_the_next_estimate() {
+    let mut payment = closed(Unconfirmed, AMOUNT);
+    payment.policy.confirmations = 0;
+    let coins = [receipt(1, AMOUNT).counted(AMOUNT)];
+    let dear = ZeroConf::From(FeeRate::from_sat_per_vb_u32(3));
+    for (zero_conf, wait_ms) in [(ZeroConf::NotAsked, 0), (ZeroConf::Never, MINUTE_MS), (dear, MINUTE_MS)] {
+        let looked = LookFacts { zero_conf, ..look(40) };
+        assert_eq!(due(&payment, &coins, &looked), (Some(look(40).at.plus_ms(wait_ms)), None), "{zero_conf:?}");
+    }
+    assert_eq!(advance(&payment, &coins, &[], &look(41)).state, Confirmed);
 }
 
 #[test]

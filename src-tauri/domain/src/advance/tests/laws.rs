@@ -7,8 +7,8 @@ use proptest::test_runner::TestCaseError;
 
 use super::world::{World, histories};
 use super::{
-    AMOUNT, Advance, AnomalyChange, AnomalyKind, DAY_MS, DUST, LookFacts, PaymentState, Receipt, Resolution, advance,
-    apply,
+    AMOUNT, Advance, AnomalyChange, AnomalyKind, DAY_MS, DUST, LookFacts, PaymentState, RELAYED, Receipt, Resolution,
+    advance, apply,
 };
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, TRANSITIONS, WhyInvalid};
@@ -111,6 +111,19 @@ fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Interface, section 2: a payment becomes CONFIRMED by unconfirmed coins only if the node hears of conflicts, and the
+/// fee is not below its estimate.
+fn check_final(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), TestCaseError> {
+    let verdicts = advanced.verdicts.iter().zip(&world.receipts);
+    let confirmed = verdicts.filter(|(_, receipt)| receipt.confirmations(look.tip_height) > 0);
+    let confirmed_sats: u64 = confirmed.map(|(verdict, _)| verdict.counted_sats).sum();
+    let wanted = Payment { accepted_sats: advanced.accepted_sats, ..world.payment.clone() };
+    let by_blocks = confirmed_sats > 0 && confirmed_sats >= wanted.enough_sats();
+    let hears = !world.is_cut_off && world.estimate.is_some_and(|estimate| estimate <= RELAYED);
+    prop_assert!(by_blocks || hears, "{confirmed_sats} satoshis are confirmed");
+    Ok(())
+}
+
 /// Interface, section 3: a surplus below the dust limit is no anomaly and invalidates nothing. A larger one is told.
 fn check_surplus(
     payment: &Payment,
@@ -172,6 +185,10 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     check_step(&before, &advanced)?;
     if world.is_cut_off && before.closed_at.is_none() && look.at <= before.expires_at.plus_ms(DAY_MS) {
         prop_assert_eq!(advanced.closed_at, None, "a node without connections closed the payment");
+    }
+
+    if before.state != PaymentState::Confirmed && advanced.state == PaymentState::Confirmed {
+        check_final(world, &advanced, &look)?;
     }
 
     let reversed: Vec<Receipt> = world.receipts.iter().rev().cloned().collect();

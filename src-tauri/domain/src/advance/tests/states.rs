@@ -92,16 +92,21 @@ fn without_a_mempool_a_payment_closes_by_the_time_of_blocks() {
 }
 
 #[test]
-fn zero_conf_needs_a_transaction_that_relays_well_and_is_quiet() {
+fn zero_conf_needs_the_fee_of_the_look_and_a_quiet_time() {
     let mut payment = payment(New);
     payment.policy.confirmations = 0;
     let seen = receipt(1, AMOUNT);
     let after = |ms| LookFacts { at: seen.first_seen_at.plus_ms(ms), ..look(1) };
     assert_eq!(step(&payment, from_ref(&seen), &after(2_999)).state, Unconfirmed);
     assert_eq!(step(&payment, from_ref(&seen), &after(3_000)).state, Confirmed);
-    let cheap = Receipt { relays_well: false, ..seen.clone() };
-    assert_eq!(step(&payment, from_ref(&cheap), &after(60_000)).state, Unconfirmed);
-    assert_eq!(step(&payment, &[cheap.confirmed(1)], &after(60_000)).state, Confirmed);
+    let chained = Receipt { zero_conf_rate: None, ..seen.clone() };
+    assert_eq!(step(&payment, from_ref(&chained), &after(60_000)).state, Unconfirmed);
+    assert_eq!(step(&payment, &[chained.confirmed(1)], &after(60_000)).state, Confirmed);
+    let dear = ZeroConf::From(FeeRate::from_sat_per_vb_u32(3));
+    for (zero_conf, why) in [(dear, "its fee is low"), (ZeroConf::Never, "the node stands still")] {
+        let looked = LookFacts { zero_conf, ..after(60_000) };
+        assert_eq!(step(&payment, from_ref(&seen), &looked).state, Unconfirmed, "{why}");
+    }
     let blind = LookFacts { has_mempool: false, ..after(60_000) };
     assert_eq!(step(&payment, from_ref(&seen), &blind).state, Unconfirmed, "a node without a mempool sees no conflict");
     let fought = Receipt { last_conflict_at: Some(seen.first_seen_at.plus_ms(5_000)), ..seen.clone() };

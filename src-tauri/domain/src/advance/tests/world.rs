@@ -1,10 +1,10 @@
 //! A small chain with a mempool, in which transactions appear, confirm, conflict and vanish, and a gateway
 //! that looks at it.
 
-use bitcoin::Txid;
+use bitcoin::{FeeRate, Txid};
 use proptest::prelude::*;
 
-use super::{AMOUNT, DUST, payment, txid};
+use super::{AMOUNT, DUST, RELAYED, ZeroConf, payment, txid};
 use super::{Anomaly, CREATED, DAY_MS, LookFacts, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
 use crate::anomaly::Resolution;
 use crate::closing::{Closing, CutOff, Seen};
@@ -30,6 +30,10 @@ pub(super) enum Event {
     Wait(i64),
     /// The node loses its connections, or finds some again. It shows each change all the same.
     CutOff(bool),
+    /// The gateway forgets what it knew of the node.
+    Restart,
+    /// The node's estimate of the fee rate becomes another, in sat/vB.
+    Estimate(Option<u32>),
     StaffAccepts,
     /// Staff decides on an anomaly.
     Decide(usize, Resolution),
@@ -51,6 +55,8 @@ pub(super) struct World {
     now: Timestamp,
     has_mempool: bool,
     pub is_cut_off: bool,
+    /// The node's estimate of the fee rate.
+    pub estimate: Option<FeeRate>,
     closing: Closing,
     accepting: bool,
     pub payment: Payment,
@@ -73,6 +79,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         2 => (1..4_usize, any::<bool>()).prop_map(|(depth, keep)| Event::Reorg { depth, keep }),
         4 => wait.prop_map(Event::Wait),
         1 => any::<bool>().prop_map(Event::CutOff),
+        1 => Just(Event::Restart),
+        1 => prop::sample::select(vec![None, Some(1), Some(3)]).prop_map(Event::Estimate),
         1 => Just(Event::StaffAccepts),
         1 => (0..4_usize, decision).prop_map(|(index, decision)| Event::Decide(index, decision)),
     ];
@@ -147,6 +155,7 @@ impl World {
             now: CREATED,
             has_mempool: true,
             is_cut_off: false,
+            estimate: Some(RELAYED),
             closing: Closing::default(),
             accepting: false,
             payment,
@@ -187,6 +196,8 @@ impl World {
             }
             Event::Wait(ms) => self.now = self.now.plus_ms(*ms),
             Event::CutOff(is_cut_off) => self.is_cut_off = *is_cut_off,
+            Event::Restart => self.closing = Closing::default(),
+            Event::Estimate(sat_vb) => self.estimate = sat_vb.map(FeeRate::from_sat_per_vb_u32),
             Event::StaffAccepts => self.accepting = true,
             Event::Decide(index, resolution) => self.decide(*index, *resolution),
         }
@@ -268,6 +279,7 @@ impl World {
             tip_height: TIP + u32::try_from(self.blocks.len()).unwrap(),
             tip_time,
             has_mempool: self.has_mempool,
+            zero_conf: self.estimate.filter(|_| self.closing.hears(at)).map_or(ZeroConf::Never, ZeroConf::From),
             time_decides: !is_open || self.closing.may_close(&self.payment, at, tip_time),
             staff_accepts: self.accepting,
         };
@@ -293,7 +305,7 @@ impl World {
             conflict_in_chain: Some(in_chain),
             conflict_in_mempool: Some(in_mempool),
             has_conflict: false,
-            relays_well: true,
+            zero_conf_rate: Some(RELAYED),
         };
         let index = self.receipts.iter().position(|one| one.txid == id);
         let known = index.map(|index| self.receipts[index].clone());

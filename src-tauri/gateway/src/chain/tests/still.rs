@@ -149,6 +149,23 @@ async fn old_best_blocks_close_nothing_over_any_server() {
 }
 
 #[tokio::test]
+async fn a_backend_that_stands_still_accepts_nothing_unconfirmed() {
+    for backend in [Backend::Core, Backend::Electrum] {
+        let stage = stage(backend).await;
+        let world = stage.world();
+        pass_minutes(world, 91).await;
+        let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        let payment = world.payment_under(up_to_50).await;
+        world.pay(&payment, payment.payment.amount_sats).await;
+        pass_minutes(world, 3).await;
+        assert_eq!(world.state(&payment), Unconfirmed, "{backend:?}");
+        world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        pass_minutes(world, 2).await;
+        assert_eq!(world.state(&payment), Confirmed, "{backend:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_node_on_regtest_never_stands_still() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();

@@ -459,7 +459,8 @@ CREATE TABLE receipts (
     conflict_in_chain   INTEGER NOT NULL CHECK (conflict_in_chain IN (0, 1)),
     conflict_in_mempool INTEGER NOT NULL CHECK (conflict_in_mempool IN (0, 1)),
     last_conflict_at    INTEGER,
-    relays_well         INTEGER NOT NULL CHECK (relays_well IN (0, 1)),
+    -- Satoshis per 1,000 weight units; null if it is not accepted unconfirmed.
+    zero_conf_sat_kwu   INTEGER CHECK (zero_conf_sat_kwu >= 0),
     eligible_sats       INTEGER CHECK (eligible_sats >= 0),
     counted_sats        INTEGER NOT NULL DEFAULT 0 CHECK (counted_sats >= 0),
     booked_sats         INTEGER NOT NULL DEFAULT 0,                          -- the counted part in the ledger

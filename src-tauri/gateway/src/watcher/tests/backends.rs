@@ -7,10 +7,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use bitcoin::Network;
 use bitcoin::constants::genesis_block;
 use rust_decimal::Decimal;
+use serde_json::Value;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
-use tillgate_sandbox::{Replace, ReplaceTo};
+use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 
 use super::watched;
 use crate::chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts};
@@ -229,9 +230,81 @@ async fn a_shop_is_told_of_an_arrival_without_a_fee_rate() {
     world.pay(&payment, payment.payment.amount_sats).await;
     assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED"]);
 
+    let final_at_once = world.payment_under(final_at_once()).await;
+    world.pay(&final_at_once, final_at_once.payment.amount_sats).await;
+    world.pass_ms(60_000).await;
+    assert_eq!(world.notified_field(&final_at_once.payment.id, "status"), ["UNCONFIRMED"]);
+}
+
+/// Prices up to 50 USD need no confirmation and no quiet time.
+fn final_at_once() -> PolicySettings {
+    PolicySettings { zero_conf_up_to: Decimal::from(50), zero_conf_quiet_seconds: 0, ..PolicySettings::default() }
+}
+
+#[tokio::test]
+async fn a_shop_is_told_of_an_arrival_before_its_acceptance() {
+    let world = World::new().await;
+    let payment = world.payment_under(final_at_once()).await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED", "CONFIRMED"]);
+}
+
+#[tokio::test]
+async fn zero_conf_is_judged_by_the_estimate_of_the_look() {
+    let world = World::new().await;
+    let estimate = |sat_vb: u64| {
+        let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(sat_vb)), ..FaultsPatch::default() };
+        world.sandbox().set_faults(faults).unwrap();
+    };
     let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
-    let final_at_once = world.payment_under(up_to_50).await;
-    world.customer_pays(&final_at_once, final_at_once.payment.amount_sats);
-    let failed = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(failed.contains("names no fee rate"), "{failed}");
+    let payment = world.payment_under(up_to_50).await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    estimate(50);
+    world.pass_ms(4_000).await;
+    assert_eq!(world.state(&payment), Unconfirmed, "the estimate has risen since the arrival");
+    estimate(2);
+    world.pass_ms(60_000).await;
+    assert_eq!(world.state(&payment), Confirmed, "the estimate has fallen");
+}
+
+#[tokio::test]
+async fn our_broadcast_tells_a_conflict_that_a_backend_cannot_tell() {
+    let world = world(true, Network::Regtest).await;
+    let payment = world.payment().await;
+    let paid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+    world.look().await;
+    let is_seen = || world.reload_payment(&payment.payment.id).payment.conflict_seen;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    let rival = world.sandbox().replace(paid, replace, world.now_ms()).unwrap()[0];
+    world.look().await;
+    assert!(!is_seen(), "the missing transaction may return");
+    world.look().await;
+    assert!(is_seen(), "its broadcast was refused because its inputs are spent");
+    world.sandbox().evict(rival, world.now_ms()).unwrap();
+    world.sandbox().mine(1, true, world.now_ms()).unwrap();
+    world.look().await;
+    world.look().await;
+    assert_eq!((world.state(&payment), is_seen()), (Confirmed, false), "the mempool has the transaction again");
+}
+
+#[tokio::test]
+async fn a_conflict_is_told_across_a_restart_until_it_ends() {
+    let world = World::new().await;
+    let payment = world.payment_under(final_at_once()).await;
+    let paid = world.pay(&payment, payment.payment.amount_sats).await;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    let rival = world.sandbox().replace(paid, replace, world.now_ms()).unwrap()[0];
+    world.look().await;
+    let world = world.reopen().await;
+    world.look().await;
+    assert!(world.reload_payment(&payment.payment.id).payment.conflict_seen);
+    world.sandbox().evict(rival, world.now_ms()).unwrap();
+    world.look().await;
+    world.look().await;
+    let told = world.notified(&payment.payment.id);
+    let told: Vec<_> = told.iter().map(|body| (body["status"].as_str().unwrap(), &body["conflictSeen"])).collect();
+    let (none, seen) = (&Value::Null, &Value::Bool(true));
+    assert_eq!(told, [("UNCONFIRMED", none), ("CONFIRMED", none), ("CONFIRMED", seen), ("CONFIRMED", none)]);
 }

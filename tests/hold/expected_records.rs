@@ -218,8 +218,8 @@ impl Chain {
     }
 }
 
-/// Whether the mempool takes back coins on which a CONFIRMED payment rests: conflicts pay the address less than a
-/// transaction without confirmations counts for, or less than all of them together.
+/// Whether the mempool takes back coins of a CONFIRMED payment. Conflicts then pay the address less than an unconfirmed
+/// transaction counts for, or less than all of them together.
 fn takes_back(incoming: &[IncomingTransaction], counted: &[(&IncomingTransaction, i64)], status: &str) -> bool {
     let attacked: Vec<_> = counted
         .iter()

@@ -47,7 +47,7 @@ pub struct Payment {
     pub confirmed_at: Option<Timestamp>,
     /// The sum of the coins that counted at the last look.
     pub paid_sats: u64,
-    /// Whether the last look saw a conflict that takes back coins on which the CONFIRMED payment rests.
+    /// Whether the last look saw a conflict that takes back coins of the CONFIRMED payment.
     pub conflict_seen: bool,
 }
 

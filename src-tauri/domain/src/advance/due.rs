@@ -36,8 +36,8 @@ pub(super) fn next_due_at(
     moments.chain(next_acceptance(after, evaluated, look)).min()
 }
 
-/// The next time at which a transaction of the payment may be accepted unconfirmed: the end of its quiet time, and from
-/// then on each minute, because the fee estimate changes.
+/// The next time at which a transaction of the payment may be accepted unconfirmed. This is the end of its quiet time, or
+/// a minute later, because the fee estimate changes.
 fn next_acceptance(after: &Payment, evaluated: &[Evaluated<'_>], look: &LookFacts) -> Option<Timestamp> {
     if after.policy.confirmations > 0 || after.state.is_final() {
         return None;

@@ -181,7 +181,7 @@ fn is_v6_only(listener: &TcpListener) -> bool {
     }
 }
 
-/// Whether the error means that the machine lacks the address, so that no program can listen on it.
+/// Whether the error says that the machine lacks the address. No program can listen on it then.
 fn is_missing(error: &io::Error) -> bool {
     #[cfg(unix)]
     if error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error()) {

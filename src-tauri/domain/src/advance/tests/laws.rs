@@ -57,8 +57,8 @@ fn check_step(before: &Payment, advanced: &Advance) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// Interface, section 3: each satoshi that is not gone counts, or is in exactly one LATE or EXTRA anomaly, unless less
-/// than the dust limit of its transaction does not count.
+/// Interface, section 3: each satoshi that is not gone counts, or is in exactly one LATE or EXTRA anomaly. No anomaly
+/// tells of less than the dust limit.
 fn check_every_satoshi(
     payment: &Payment,
     receipts: &[Receipt],
@@ -77,7 +77,7 @@ fn check_every_satoshi(
         if receipt.confirmations(look.tip_height) < payment.policy.anomaly_confirmations {
             continue;
         }
-        // What could never be sent back is nobody's task.
+        // Dust could never be sent back, so it is nobody's task.
         let uncounted = Some(receipt.amount_sats - receipt.counted_sats).filter(|sats| *sats >= DUST).unwrap_or(0);
         let held = anomalies.iter().find(|anomaly| anomaly.txid == Some(receipt.txid));
         match held.map(|anomaly| (anomaly.resolution, anomaly.paid_sats)) {
@@ -143,7 +143,7 @@ fn check_surplus(
 }
 
 /// Interface, section 2: a conflict is seen exactly while transactions in the mempool take back coins on which the
-/// CONFIRMED payment rests. Where conflicts share a transaction, only the sums are compared.
+/// CONFIRMED payment rests. Of conflicts that share a transaction only the sums are compared.
 fn check_conflict_seen(world: &World) -> Result<(), TestCaseError> {
     let attacks = world.attacks();
     let is_confirmed = world.payment.state == PaymentState::Confirmed;

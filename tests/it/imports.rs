@@ -37,6 +37,7 @@ const FROM_THE_BOTTOM: &[&str] = &[
     "anomalies",
     "statement",
     "takings",
+    "labels",
     "sender",
     "backup",
     "app",

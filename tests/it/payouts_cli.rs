@@ -147,6 +147,33 @@ async fn the_statement_is_exported_as_csv_and_json() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_of_another_wallet_are_imported_all_or_none() {
+    let s = with_coins(&[]).await;
+    let labels = json_of(&s, &["wallet", "labels"]);
+    let of_tx = labels["items"].as_array().unwrap().iter().find(|label| label["type"] == "tx").unwrap();
+    let (txid, own) = (text(&of_tx["ref"]), text(&of_tx["label"]));
+    let payment = own.split([' ', ':']).nth(1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sparrow-labels.jsonl");
+    let path = file.to_str().unwrap();
+    let import = ["wallet", "labels", "--import", path];
+    std::fs::write(
+        &file,
+        format!("{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"Dinner\"}}\n{{\"type\":\"tx\"}}\n"),
+    )
+    .unwrap();
+    let refusal = s.gateway.program().refusal(&import);
+    assert!(refusal.contains("line 2 has no text `ref`") && refusal.contains("Nothing was imported"), "{refusal}");
+    assert_eq!(json_of(&s, &["wallet", "labels"]), labels, "the good line was not imported either");
+    std::fs::write(&file, format!("{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"Dinner\"}}\n")).unwrap();
+    assert_eq!(shown(&s, &import), "1 label was imported.\n");
+    assert_eq!(shown(&s, &import), "0 labels were imported.\n1 label was there before.\n");
+    assert!(shown(&s, &["wallet", "labels"]).contains(r#""label":"Dinner""#));
+    assert_eq!(json_of(&s, &["payments", "show", payment])["labels"], json!(["Dinner"]));
+    assert!(shown(&s, &["payments", "show", payment]).contains("\"Dinner\""));
+}
+
 /// Checks that the statement in JSON, the statement in CSV and the coins' labels name the anomaly.
 fn check_anomaly_is_named(s: &Scene, bill: &Bill, anomaly: &str) {
     let statement = json_of(s, &["statement", "--currency", "USD"]);

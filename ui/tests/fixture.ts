@@ -230,6 +230,7 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
       part: btc(7787, "0.00007787"),
       tooMuch: btc(23361, "0.00023361"),
     },
+    labels: [],
     transactions: [],
     history: [],
     deliveries: [],
@@ -282,6 +283,7 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
     stuck: null,
     record: "{}",
     notificationUrl: null,
+    labels: [],
     versions: [],
     sharesWith: [],
     history: [

@@ -9,6 +9,13 @@ import { host, open } from "./panel";
 describe("a payment", () => {
   const href = `#/payment/${"p".repeat(40)}`;
 
+  test("shows imported labels in quotes, because others wrote them", async () => {
+    host.reply("showPayment", payment({ labels: ["Table 4", "pay \u202e09"] }));
+    open(href);
+    expect((await screen.findByText("Table 4")).closest("q")).toBeTruthy();
+    expect(screen.getByText("pay \\u{202e}09")).toBeTruthy();
+  });
+
   test("the customer pays the sum that the gateway offered", async () => {
     host.reply("showPayment", payment());
     host.reply("sandbox", { btcTxIds: ["c".repeat(64)] });

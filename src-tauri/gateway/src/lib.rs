@@ -25,6 +25,7 @@ mod funds;
 mod gateway;
 mod http;
 mod json;
+mod labels;
 mod ledger;
 mod machine;
 mod notifications;

@@ -44,6 +44,7 @@ mod check;
 mod checkpoints;
 mod deferred_indexing;
 mod error;
+mod imported_labels;
 mod installation;
 mod job;
 mod migrate;

@@ -69,6 +69,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::StopRestore(_)
         | Command::ContinueRestore(_)
         | Command::VerifyWords(_)
+        | Command::ImportLabels(_)
         // These views are one page; `sheet_pages`, `label_pages` and `statement_pages` print the whole document.
         | Command::PaymentsSheet(_)
         | Command::WalletLabels(_)

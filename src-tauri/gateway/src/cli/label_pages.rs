@@ -46,7 +46,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::console::wallet::Label;
     use crate::console::{Actor, ask};
+    use crate::store::labels::{Labelled, LabelledKind};
     use crate::testing::World;
 
     /// All labels, asked for in pages of `limit` outputs.
@@ -78,7 +80,19 @@ mod tests {
         }
         world.look().await;
         world.send().await;
+        let own = all(&world, 1_000).await;
+        let label_anew = own.iter().step_by(3).map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Label>>();
+        let anew = label_anew.len();
+        let write = move |tx: &crate::store::Tx<'_>| {
+            for Label { kind, reference, .. } in &label_anew {
+                let kind = LabelledKind::named(kind).unwrap();
+                tx.import_label(&Labelled { kind, reference: reference.clone(), label: "by Ann".to_owned() })?;
+            }
+            Ok::<_, crate::store::StoreError>(())
+        };
+        world.gateway.store.write(write).await.unwrap();
         let whole = all(&world, 1_000).await;
+        assert_eq!(whole.iter().filter(|line| line.contains("by Ann")).count(), anew, "{whole:?}");
         let things: BTreeSet<String> =
             whole.iter().map(|line| line.split("\"label\"").next().unwrap().to_owned()).collect();
         assert_eq!(things.len(), whole.len(), "{whole:?}");

@@ -5,6 +5,7 @@ mod backups;
 mod certificates;
 mod deliveries;
 mod keys;
+mod labels;
 mod money;
 mod name;
 mod payments;
@@ -19,6 +20,7 @@ use self::anomalies::{anomalies, anomaly};
 use self::backups::{backups, made, verified};
 use self::deliveries::deliveries;
 use self::keys::{keys, new_hmac_key, new_key, revoked_key};
+use self::labels::imported_labels;
 use self::money::{descriptors, limits, restore, restored, wallet};
 pub(super) use self::money::{movements, totals};
 use self::payments::{payment, payment_sums, payments};
@@ -69,6 +71,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::RetrySender(asked) => retried(&read(asked, view)?),
         Command::ShowLimits(asked) => limits(&read(asked, view)?),
         Command::SetLimits(asked) => limits(&read(asked, view)?),
+        Command::ImportLabels(asked) => imported_labels(&read(asked, view)?),
         Command::WalletInfo(asked) => wallet(&read(asked, view)?),
         Command::RestoreWallet(asked) => restored(&read(asked, view)?),
         Command::ShowRestore(asked) => match read(asked, view)?.restore {

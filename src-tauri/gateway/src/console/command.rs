@@ -31,8 +31,8 @@ use super::statement_sheet::StatementSheet;
 use super::status::Status;
 use super::takings::ShowTakings;
 use super::wallet::{
-    ConfirmWallet, ContinueRestore, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, RestoreWallet, ShowRestore,
-    StopRestore, VerifyWords, WalletDescriptor, WalletInfo, WalletLabels,
+    ConfirmWallet, ContinueRestore, CreateWallet, DiscardDraft, DraftWallet, ImportLabels, MakeWallet, RestoreWallet,
+    ShowRestore, StopRestore, VerifyWords, WalletDescriptor, WalletInfo, WalletLabels,
 };
 use crate::app::App;
 
@@ -111,6 +111,7 @@ commands! {
     wallet_info: WalletInfo,
     wallet_descriptor: WalletDescriptor,
     wallet_labels: WalletLabels,
+    import_labels: ImportLabels,
     create_wallet: CreateWallet,
     make_wallet: MakeWallet,
     draft_wallet: DraftWallet,

@@ -15,6 +15,7 @@ use crate::access::api_keys::KeyError;
 use crate::anomalies::{DismissError, RefundError};
 use crate::backup::BackupError;
 use crate::field_errors::Fault;
+use crate::labels::LabelsFileError;
 use crate::notifications::RotateError;
 use crate::payments::CreateError;
 use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
@@ -46,6 +47,7 @@ fn all() -> Sentences {
         DismissError::sentences,
         DraftError::sentences,
         Fault::sentences,
+        LabelsFileError::sentences,
         KeyError::sentences,
         LimitError::sentences,
         LimitRefusal::sentences,

@@ -3,6 +3,7 @@
 mod birthday;
 mod descriptor;
 mod existing;
+mod importing;
 mod making;
 mod restoring;
 
@@ -18,12 +19,13 @@ use crate::console::refusal::ArgumentFault;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
-use crate::store::labels::{Labelled, LabelledKind, LabelsFrom};
+use crate::store::labels::{Labelled, LabelsFrom};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 pub(crate) use birthday::SheetView;
 pub(crate) use descriptor::{WalletDescriptor, WalletDescriptorView};
 use existing::existing_wallet;
+pub(crate) use importing::{ImportLabels, ImportedLabels};
 pub(crate) use making::{
     ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords, WalletDraftView, Words,
 };
@@ -61,10 +63,20 @@ pub struct WalletLabels {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelsPlace {
-    /// Whether only labels of payout addresses remain.
-    pub of_payout_addresses: bool,
-    /// The last transaction or script on the page, in hexadecimal digits.
+    /// The part of the list that the page belongs to.
+    pub part: LabelsPart,
+    /// The last transaction or script on the page, in hexadecimal digits, or the number of its last imported label.
     pub last: String,
+}
+
+/// A part of the list of labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub enum LabelsPart {
+    Transactions,
+    PayoutAddresses,
+    Imported,
 }
 
 /// The wallet's sums.
@@ -158,11 +170,12 @@ impl Ask for WalletLabels {
 
 impl From<&LabelsFrom> for LabelsPlace {
     fn from(from: &LabelsFrom) -> Self {
-        let (of_payout_addresses, last) = match from {
-            LabelsFrom::Transactions(last) => (false, last),
-            LabelsFrom::PayoutAddresses(last) => (true, last),
+        let (part, last) = match from {
+            LabelsFrom::Transactions(last) => (LabelsPart::Transactions, hex::encode(last)),
+            LabelsFrom::PayoutAddresses(last) => (LabelsPart::PayoutAddresses, hex::encode(last)),
+            LabelsFrom::Imported(last) => (LabelsPart::Imported, last.to_string()),
         };
-        Self { of_payout_addresses, last: hex::encode(last) }
+        Self { part, last }
     }
 }
 
@@ -170,20 +183,23 @@ impl TryFrom<LabelsPlace> for LabelsFrom {
     type Error = CommandError;
 
     fn try_from(place: LabelsPlace) -> Result<Self, CommandError> {
-        let wrong = |_| CommandError::invalid("after", &ArgumentFault::Place);
-        let last = hex::decode(&place.last).map_err(wrong)?;
-        Ok(if place.of_payout_addresses { Self::PayoutAddresses(last) } else { Self::Transactions(last) })
+        let wrong = || CommandError::invalid("after", &ArgumentFault::Place);
+        let bytes = || hex::decode(&place.last).map_err(|_| wrong());
+        Ok(match place.part {
+            LabelsPart::Transactions => Self::Transactions(bytes()?),
+            LabelsPart::PayoutAddresses => Self::PayoutAddresses(bytes()?),
+            LabelsPart::Imported => Self::Imported(place.last.parse().map_err(|_| wrong())?),
+        })
     }
 }
 
 impl From<&Labelled> for Label {
     fn from(labelled: &Labelled) -> Self {
-        let kind = match labelled.kind {
-            LabelledKind::Transaction => "tx",
-            LabelledKind::Address => "addr",
-            LabelledKind::Output => "output",
-        };
-        Self { kind: kind.to_owned(), reference: labelled.reference.clone(), label: labelled.label.clone() }
+        Self {
+            kind: labelled.kind.as_str().to_owned(),
+            reference: labelled.reference.clone(),
+            label: labelled.label.clone(),
+        }
     }
 }
 

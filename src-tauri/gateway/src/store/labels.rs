@@ -10,7 +10,7 @@ use super::error::StoreError;
 use super::reader::Reader;
 use super::values::{self, Columns as _};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LabelledKind {
     Transaction,
     Address,
@@ -32,6 +32,26 @@ pub enum LabelsFrom {
     Transactions(Vec<u8>),
     /// Labels of payout addresses after this script.
     PayoutAddresses(Vec<u8>),
+    /// Imported labels after this number.
+    Imported(i64),
+}
+
+impl LabelledKind {
+    const ALL: [Self; 3] = [Self::Transaction, Self::Address, Self::Output];
+
+    /// The type in BIP329.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transaction => "tx",
+            Self::Address => "addr",
+            Self::Output => "output",
+        }
+    }
+
+    /// The kind of this type.
+    pub fn named(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
 }
 
 /// The labels of each transaction, address or output. A transaction of several payouts has several labels.
@@ -77,9 +97,27 @@ const LABEL_MAX: usize = 255;
 const BEHIND_ALL: [u8; 33] = [0xff; 33];
 
 impl Reader<'_> {
-    /// Labels of `limit` outputs or payouts, and the start of the next page. They cover payments with coins, anomalies,
-    /// payouts with a transaction, and our change.
+    /// Labels of `limit` outputs or payouts, and the start of the next page. An imported label takes the place of our own.
     pub fn labels(&self, from: &LabelsFrom, limit: u32) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
+        if let LabelsFrom::Imported(after) = from {
+            let labels = self.imported_labels(*after, limit)?;
+            let is_full = u32::try_from(labels.len()).is_ok_and(|count| count == limit);
+            let next = labels.last().filter(|_| is_full).map(|(number, _)| LabelsFrom::Imported(*number));
+            return Ok((labels.into_iter().map(|(_, labelled)| labelled).collect(), next));
+        }
+        let (own, next) = self.own_labels(from, limit)?;
+        let mut labels = Vec::with_capacity(own.len());
+        for labelled in own {
+            if self.imported_label(labelled.kind, &labelled.reference)?.is_none() {
+                labels.push(labelled);
+            }
+        }
+        Ok((labels, next.or(Some(LabelsFrom::Imported(0)))))
+    }
+
+    /// Our own labels of `limit` outputs or payouts, and the start of the next page. They cover payments with coins,
+    /// anomalies, payouts with a transaction, and our change.
+    pub fn own_labels(&self, from: &LabelsFrom, limit: u32) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
         match from {
             LabelsFrom::Transactions(after) => {
                 let (last, is_end) = self.last_of_page(LAST_TXID, after, limit)?;
@@ -98,6 +136,7 @@ impl Reader<'_> {
                 }
                 Ok((labels.all(), (!is_end).then_some(LabelsFrom::PayoutAddresses(last))))
             }
+            LabelsFrom::Imported(_) => Ok((Vec::new(), None)),
         }
     }
 
@@ -167,7 +206,7 @@ impl Labels {
 }
 
 /// A label as long as BIP329 allows. A dropped end is marked.
-fn shortened(label: String) -> String {
+pub(crate) fn shortened(label: String) -> String {
     if label.chars().count() <= LABEL_MAX {
         return label;
     }

@@ -81,6 +81,10 @@ uncounted: Uncounted | null,
  */
 sandboxAmounts: SandboxAmounts | null, 
 /**
+ * The labels that staff imported for its address, its transactions and their outputs.
+ */
+labels: Array<string>, 
+/**
  * All transactions that pay its address, including those that do not count.
  */
 transactions: Array<TransactionItem>, 

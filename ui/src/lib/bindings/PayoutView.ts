@@ -22,6 +22,10 @@ export type PayoutView = {
  */
 certificate: CertificateView | null, notificationUrl: string | null, 
 /**
+ * The labels that staff imported for its address, its transactions and their outputs.
+ */
+labels: Array<string>, 
+/**
  * The transactions signed for it, the oldest first.
  */
 versions: Array<VersionItem>, 

@@ -31,6 +31,10 @@ refusal: RefusalView | null,
  */
 certificate: CertificateView | null, notificationUrl: string | null, 
 /**
+ * The labels that staff imported for its address, its transactions and their outputs.
+ */
+labels: Array<string>, 
+/**
  * The transactions signed for it, the oldest first.
  */
 versions: Array<VersionItem>, 

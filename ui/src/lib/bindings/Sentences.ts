@@ -330,6 +330,16 @@ export const VALUES = {
   KEY_NAME_TAKEN: ["_0"],
   /** no live key is named {_0} */
   KEY_NO_SUCH_KEY: ["_0"],
+  /** line {line} is not UTF-8: save the file as UTF-8. Nothing was imported */
+  LABELS_FILE_NOT_UTF8: ["line"],
+  /** line {line} is no JSON object ({error}): mend it, or export the labels as BIP329 (.jsonl) again. Nothing was imported */
+  LABELS_FILE_NO_OBJECT: ["line", "error"],
+  /** line {line} has no text `{member}`: mend it, or export the labels as BIP329 (.jsonl) again. Nothing was imported */
+  LABELS_FILE_NO_TEXT: ["line", "member"],
+  /** the file has more than {mebibytes} MiB: split it between two lines. Nothing was imported */
+  LABELS_FILE_TOO_LARGE: ["mebibytes"],
+  /** {path} cannot be read ({error}): nothing was imported */
+  LABELS_FILE_UNREADABLE: ["path", "error"],
   /** the request is not valid */
   LIMIT_INVALID: [],
   /** Payout above daily limit: {availableSats} BTC are left of it until {until}. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc) */

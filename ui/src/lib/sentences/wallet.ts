@@ -7,6 +7,14 @@ export const WALLET = {
   DATA_DIR_IO: (v) => `${v.action} ${v.path} failed: ${v.source}`,
   DATA_DIR_MISSING: (v) => `there is no data directory ${v.path}: check --data-dir and --environment`,
   DATA_DIR_NO_HOME: () => "this user has no home folder to keep data in: name a folder with --data-dir",
+  LABELS_FILE_NOT_UTF8: (v) => `line ${v.line} is not UTF-8: save the file as UTF-8. Nothing was imported`,
+  LABELS_FILE_NO_OBJECT: (v) =>
+    `line ${v.line} is no JSON object (${v.error}): mend it, or export the labels as BIP329 (.jsonl) again. Nothing was imported`,
+  LABELS_FILE_NO_TEXT: (v) =>
+    `line ${v.line} has no text \`${v.member}\`: mend it, or export the labels as BIP329 (.jsonl) again. Nothing was imported`,
+  LABELS_FILE_TOO_LARGE: (v) =>
+    `the file has more than ${v.mebibytes} MiB: split it between two lines. Nothing was imported`,
+  LABELS_FILE_UNREADABLE: (v) => `${v.path} cannot be read (${v.error}): nothing was imported`,
   SECRET: (v) => `the store of secrets answers: “${v._0}”`,
   SETUP_BIRTHDAY: () =>
     "birthday must be the height of a block, or a date like 2024-05-31, and not in the future",

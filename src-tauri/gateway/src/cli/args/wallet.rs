@@ -6,8 +6,8 @@ use super::backups::absolute;
 use crate::console::Command;
 use crate::console::backups::VerifyBackup;
 use crate::console::wallet::{
-    ContinueRestore, CreateWallet, RestoreWallet, ShowRestore, StopRestore, VerifyWords, WalletDescriptor, WalletInfo,
-    WalletLabels, Words,
+    ContinueRestore, CreateWallet, ImportLabels, RestoreWallet, ShowRestore, StopRestore, VerifyWords,
+    WalletDescriptor, WalletInfo, WalletLabels, Words,
 };
 
 #[derive(Debug, Subcommand)]
@@ -41,7 +41,15 @@ pub(in crate::cli) enum Wallet {
     /// "internal"}; `descriptor` is that of both keychains, which Sparrow, Specter, Liana and Bitcoin Core read.
     Descriptor,
     /// Print labels of transactions, addresses and coins (BIP329), one JSON object a line. JSON: {"items": […]}.
-    Labels,
+    ///
+    /// With --import labels of another wallet program are read instead, all of the file or none. They are shown with
+    /// payments and payouts, and take the place of our own labels here. JSON: {"imported", "unchanged", "foreign",
+    /// "foreignLines", "unkept", "unkeptTypes", "cut", "replaced", "frozen"}.
+    Labels {
+        /// A file in the format of BIP329, as Sparrow exports it.
+        #[arg(long, value_name = "FILE")]
+        import: Option<String>,
+    },
 }
 
 /// How a wallet is restored.
@@ -93,7 +101,8 @@ impl Wallet {
             Self::VerifyBackup { file: Some(file) } => {
                 VerifyBackup { file: absolute(&file), passphrase: None, stored_first: false }.into()
             }
-            Self::Labels => WalletLabels { after: None, limit: None }.into(),
+            Self::Labels { import: None } => WalletLabels { after: None, limit: None }.into(),
+            Self::Labels { import: Some(file) } => ImportLabels { file: absolute(&file) }.into(),
         }
     }
 }

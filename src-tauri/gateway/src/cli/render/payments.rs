@@ -5,6 +5,7 @@ use tillgate_domain::payment::{PaymentState, WhyInvalid};
 use super::anomalies::anomalies;
 use super::certificates::certificate;
 use super::deliveries::deliveries;
+use super::labels::quoted;
 use super::name::name;
 use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
@@ -147,6 +148,7 @@ fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
         ("key", item.label.clone()),
         ("message", item.message.clone()),
         ("reference", item.merchant_transaction_id.clone()),
+        ("label", quoted(&view.labels)),
         ("notifies", view.notification_url.clone().unwrap_or_else(none)),
         ("anomalies to", view.anomaly_notification_url.clone().unwrap_or_else(none)),
     ]);

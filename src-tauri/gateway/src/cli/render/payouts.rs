@@ -6,6 +6,7 @@ use tillgate_told::Telling;
 
 use super::certificates::certificate;
 use super::deliveries::deliveries;
+use super::labels::quoted;
 use super::name::name;
 use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
@@ -208,6 +209,7 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("asked for by", item.requested_by.clone()),
         ("approved by", item.approved_by.clone().unwrap_or_else(none)),
         ("comment", item.comment.clone().unwrap_or_else(none)),
+        ("label", quoted(&view.labels)),
         ("anomaly", item.anomaly_id.clone().unwrap_or_else(none)),
         ("notifies", view.notification_url.clone().unwrap_or_else(none)),
     ]);

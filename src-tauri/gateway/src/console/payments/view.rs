@@ -107,6 +107,9 @@ pub struct PaymentView {
     pub uncounted: Option<Uncounted>,
     /// Sums that the sandbox's customer could pay; absent outside the sandbox.
     pub sandbox_amounts: Option<SandboxAmounts>,
+    /// The labels that staff imported for its address, its transactions and their outputs.
+    #[serde(default)]
+    pub labels: Vec<String>,
     /// All transactions that pay its address, including those that do not count.
     pub transactions: Vec<TransactionItem>,
     /// Its changes, oldest first.
@@ -250,6 +253,7 @@ impl PaymentView {
         let deliveries = reader.deliveries_of(id, DELIVERIES_OF_PAYMENT)?;
         let tip_height = reader.tip_height()?;
         let remaining = payment.remaining_sats();
+        let txids: Vec<_> = receipts.iter().map(|receipt| receipt.txid).collect();
         Ok(Some(Self {
             item: PaymentItem::of(reader, &row)?,
             address: row.address.clone(),
@@ -273,6 +277,7 @@ impl PaymentView {
             acceptance: about.acceptance.clone(),
             uncounted: Uncounted::of(payment, &receipts),
             sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment)),
+            labels: reader.labels_of_payment(row.seq, &row.address, &txids)?,
             transactions: receipts.iter().map(|receipt| TransactionItem::of(receipt, tip_height)).collect(),
             history: HistoryItem::all(payment.too_much_sats(), &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryItem::from).collect(),

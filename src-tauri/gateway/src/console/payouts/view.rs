@@ -45,6 +45,9 @@ pub struct PayoutView {
     /// The quotes from which the exchange rate was computed; absent if they were not stored.
     pub certificate: Option<CertificateView>,
     pub notification_url: Option<String>,
+    /// The labels that staff imported for its address, its transactions and their outputs.
+    #[serde(default)]
+    pub labels: Vec<String>,
     /// The transactions signed for it, the oldest first.
     pub versions: Vec<VersionItem>,
     /// The other payouts that share its transaction.
@@ -132,6 +135,7 @@ impl PayoutView {
             Some(batch_seq) => (reader.versions(batch_seq)?, reader.payouts_of_batch(batch_seq)?),
             None => (Vec::new(), Vec::new()),
         };
+        let txids: Vec<_> = versions.iter().map(|version| version.txid).collect();
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
         let left_after = match row.state {
@@ -150,6 +154,7 @@ impl PayoutView {
                 takes_all_coins(reader, gateway, &settings, fee_rate, (row.amount_sats, row.network_fee_sats))?
             },
             notification_url: row.notification_url.clone(),
+            labels: reader.labels_of_payout(row.seq, &row.address, &txids)?,
             history: steps::history(&row, &versions),
             versions: versions.iter().map(|version| VersionItem::of(version, shown.tip_height)).collect(),
             shares_with: sharing.iter().filter(|one| one.id != row.id).map(SharingItem::from).collect(),

@@ -401,6 +401,15 @@ CREATE TABLE other_coins (
     PRIMARY KEY (txid, vout)
 ) STRICT, WITHOUT ROWID;
 
+-- Labels that staff imported from another wallet program (BIP329). They are shown and exported, and decide nothing.
+CREATE TABLE imported_labels (
+    seq       INTEGER PRIMARY KEY,
+    kind      TEXT NOT NULL CHECK (kind = 'tx' OR kind = 'addr' OR kind = 'output'),
+    reference TEXT NOT NULL,                                                 -- a txid, an address or an outpoint
+    label     TEXT NOT NULL,
+    UNIQUE (kind, reference)
+) STRICT;
+
 -- The movements of the balance. Rows are added, never changed.
 CREATE TABLE ledger (
     seq         INTEGER PRIMARY KEY,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::bump::worth;
+use super::fee_rate::worth;
 use super::replaced::{RefusalView, Replaced};
 use super::view::{PayoutView, SharingItem, VersionItem, show};
 use crate::console::ask::{Ask, Asker, id};

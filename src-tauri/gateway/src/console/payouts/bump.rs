@@ -1,22 +1,17 @@
 //! Raises the fee of a payout's transaction, and estimates the new fee.
 
 use serde::{Deserialize, Serialize};
-use tillgate_domain::money::Currency;
 use ts_rs::TS;
 
-use super::fee_rate::rate_shown;
+use super::fee_rate::{check_rate, rate_shown, worth};
 use super::replaced::{RefusalView, Replaced};
 use super::view::{PayoutView, VersionItem, show};
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
-use crate::console::refusal::{ArgumentFault, NotFound};
+use crate::console::refusal::NotFound;
 use crate::console::sums::FiatView;
-use crate::gateway::Gateway;
 use crate::sender::{Agreed, ReplacementFee, bump_fee};
-
-/// The fee rates that a person may request, in sat/vB.
-const FEE_RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
 
 /// Replaces a payout's transaction by one with a higher fee. If its change is spent, the last transaction of that
 /// chain of change is replaced instead.
@@ -135,21 +130,6 @@ impl Ask for EstimateBump {
             pays: BtcView::of_sats(pays_sats),
             above_pays: fee_sats > pays_sats,
         })
-    }
-}
-
-/// The worth of a fee, rounded up; `None` without a rate.
-pub(super) fn worth(gateway: &Gateway, fee_sats: u64, currency: Currency) -> Option<FiatView> {
-    let stored = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
-    Some(FiatView::of(stored.rate.sats_to_minor_ceil(fee_sats, currency)?, currency))
-}
-
-pub(super) fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
-    match fee_rate {
-        Some(rate) if !FEE_RATES.contains(&rate) => {
-            Err(CommandError::invalid("feeRate", &ArgumentFault::FeeRate { least: 1, most: 10_000 }))
-        }
-        Some(_) | None => Ok(()),
     }
 }
 

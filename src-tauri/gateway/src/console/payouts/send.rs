@@ -4,8 +4,7 @@ use bitcoin::FeeRate;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::bump::{check_rate, worth};
-use super::fee_rate::rate_shown;
+use super::fee_rate::{check_rate, rate_shown, worth};
 use super::replaced::{RefusalView, Replaced};
 use super::view::{PayoutView, VersionItem, show};
 use crate::console::ask::{Ask, Asker, id};

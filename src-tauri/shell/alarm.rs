@@ -32,12 +32,12 @@ const SEEN_MAX: usize = 1_000;
 
 /// The tasks that wait for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Waiting {
-    reversals: u64,
+pub struct Waiting {
+    pub reversals: u64,
     /// Offers requested by API keys. An offer that a person requested needs no alert.
-    offers: u64,
+    pub offers: u64,
     /// Nightly backups are set up, and the last one failed or is overdue.
-    no_backup: bool,
+    pub no_backup: bool,
 }
 
 /// Keeps tray, window title and notifications up to date while the gateway of one environment runs.
@@ -56,7 +56,7 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
                 let had_no_backup = told.no_backup;
                 if waiting != told {
                     told = waiting;
-                    standing::waits(&shell, environment, words(waiting));
+                    standing::waits(&shell, environment, waiting);
                 }
                 let new = known.news(&news, &now);
                 // A person at the window sees there that a payment is paid.
@@ -167,22 +167,6 @@ fn plays(shell: &AppHandle, kind: NewsKind) {
     }
 }
 
-fn words(waiting: Waiting) -> Option<String> {
-    let reversals = match waiting.reversals {
-        0 => None,
-        1 => Some("1 payment reversed".to_owned()),
-        many => Some(format!("{many} payments reversed")),
-    };
-    let offers = match waiting.offers {
-        0 => None,
-        1 => Some("1 payout waits for approval".to_owned()),
-        many => Some(format!("{many} payouts wait for approval")),
-    };
-    let backups = waiting.no_backup.then(|| "no nightly backup is made".to_owned());
-    let all: Vec<String> = reversals.into_iter().chain(offers).chain(backups).collect();
-    (!all.is_empty()).then(|| all.join(", "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,16 +235,5 @@ mod tests {
     fn kinds_that_are_turned_off_are_not_notified() {
         let news = [event("a", NewsKind::Paid, 1), event("b", NewsKind::Shop, 2)];
         assert_eq!(told_of(&news, |kind| kind == NewsKind::Shop), [&news[1]]);
-    }
-
-    #[test]
-    fn waiting_tasks_are_counted_in_the_text() {
-        let said = |reversals, offers| words(Waiting { reversals, offers, no_backup: false });
-        assert_eq!(said(0, 0), None);
-        assert_eq!(said(1, 0).as_deref(), Some("1 payment reversed"));
-        assert_eq!(said(12, 1).as_deref(), Some("12 payments reversed, 1 payout waits for approval"));
-        assert_eq!(said(0, 2).as_deref(), Some("2 payouts wait for approval"));
-        let both = Waiting { reversals: 1, offers: 0, no_backup: true };
-        assert_eq!(words(both).as_deref(), Some("1 payment reversed, no nightly backup is made"));
     }
 }

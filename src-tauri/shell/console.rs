@@ -29,7 +29,11 @@ pub async fn console(
         Some("quit") => app.exit(0),
         Some("hide") => window::hide(&app),
         Some("environments") => return Ok(gateways.told()),
-        Some("shown") => standing::shows(&app, gateways.of(environment)?.environment()),
+        Some("shown") => {
+            // Without readable words the tray stays English.
+            let words = command.get("words").and_then(|words| serde_json::from_value(words.clone()).ok());
+            standing::shows(&app, gateways.of(environment)?.environment(), words);
+        }
         Some("reopen") => gateways.of(environment)?.start(&app),
         Some("notify") => {
             desktop::notify(&app, gateways.of(environment)?.environment(), Note::read(&command)?);

@@ -47,9 +47,9 @@ enum Phase {
     Opening,
     Open(Arc<App>),
     /// Another process serves the same data. Holds a sentence with the remedy.
-    Elsewhere(String),
+    Elsewhere(Refusal),
     /// The gateway does not run. Holds a sentence with the reason and the remedy.
-    Down(String),
+    Down(Refusal),
 }
 
 struct Run {
@@ -90,11 +90,8 @@ impl Gateways {
     pub fn of(&self, environment: Option<&str>) -> Result<&GatewayTask, CommandError> {
         let named = self.tasks.iter().find(|task| Some(task.environment.as_str()) == environment);
         named.ok_or_else(|| {
-            let which = environment.unwrap_or("none");
-            error(
-                "VALIDATION_FAILED",
-                &format!("The command is for the environment {which}, which does not run in this window."),
-            )
+            let which = environment.unwrap_or("none").to_owned();
+            CommandError::told("VALIDATION_FAILED", &Refusal::OtherEnvironment(which))
         })
     }
 
@@ -163,9 +160,9 @@ impl GatewayTask {
             // The gateway has its own task, so that a panic in it ends only this gateway.
             let serving = tokio::spawn(async move { hosted.serve(environment, opened, served).await });
             let ended = match serving.await {
-                Ok(Ok(())) => Phase::Down("The gateway was stopped.".to_owned()),
+                Ok(Ok(())) => Phase::Down(Refusal::GatewayStopped),
                 Ok(Err(NotServing::Elsewhere(elsewhere))) => {
-                    tracing::warn!(elsewhere, "the gateway runs already, in another process");
+                    tracing::warn!(%elsewhere, "the gateway runs already, in another process");
                     Phase::Elsewhere(elsewhere)
                 }
                 Ok(Err(NotServing::Failed(why))) => {
@@ -174,7 +171,7 @@ impl GatewayTask {
                 }
                 Err(error) => {
                     tracing::error!(%error, "the gateway panicked");
-                    Phase::Down("The gateway failed. Its log on standard error says why.".to_owned())
+                    Phase::Down(Refusal::GatewayFailed)
                 }
             };
             *locked(&phase) = ended;
@@ -182,7 +179,7 @@ impl GatewayTask {
             if !stop.is_cancelled() {
                 // The gateway ended by itself, so the tasks that follow it are stopped here.
                 stop.cancel();
-                standing::waits(&app, environment, None);
+                standing::waits(&app, environment, alarm::Waiting::default());
                 tell(&app, environment);
             }
         });
@@ -196,17 +193,17 @@ impl GatewayTask {
     pub async fn ask(&self, command: Value) -> Result<Value, CommandError> {
         let app = match &*locked(&self.phase) {
             Phase::Opening => return Err(CommandError::told("GATEWAY_OPENING", &Refusal::GatewayOpening)),
-            Phase::Elsewhere(elsewhere) => return Err(error("GATEWAY_ELSEWHERE", elsewhere)),
-            Phase::Down(why) => return Err(error("GATEWAY_DOWN", why)),
+            Phase::Elsewhere(elsewhere) => return Err(CommandError::told("GATEWAY_ELSEWHERE", elsewhere)),
+            Phase::Down(why) => return Err(CommandError::told("GATEWAY_DOWN", why)),
             Phase::Open(app) => Arc::clone(app),
         };
         let command: Command =
-            serde_json::from_value(command).map_err(|wrong| error("VALIDATION_FAILED", &wrong.to_string()))?;
+            serde_json::from_value(command).map_err(|wrong| CommandError::of("VALIDATION_FAILED", &wrong))?;
         let actor = self.actor.clone();
         let answer = self.runtime.spawn(async move { dispatch(&app, command, &actor).await });
         answer.await.unwrap_or_else(|cause| {
             tracing::error!(error = %cause, "a command of the panel panicked");
-            Err(error("INTERNAL", "The command failed. The log on standard error says why."))
+            Err(CommandError::told("INTERNAL", &Refusal::CommandFailed))
         })
     }
 
@@ -237,10 +234,6 @@ fn tell(app: &AppHandle, environment: Environment) {
     if let Err(error) = app.emit(CHANGED, environment.as_str()) {
         tracing::warn!(%error, "the panel cannot be told of a change");
     }
-}
-
-fn error(error_type: &str, message: &str) -> CommandError {
-    CommandError::of(error_type, &message)
 }
 
 /// The data behind a poisoned lock is still valid.

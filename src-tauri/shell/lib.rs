@@ -16,6 +16,7 @@ mod standing;
 mod tray;
 mod tray_host;
 mod window;
+mod words;
 
 use std::process::ExitCode;
 

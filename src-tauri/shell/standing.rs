@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use tauri::{AppHandle, Manager};
 use tillgate_gateway::Environment;
 
+use crate::alarm::Waiting;
+use crate::words::Words;
 use crate::{tray, window};
 
 /// The facts from which the text is made, kept as Tauri state.
@@ -18,27 +20,24 @@ struct Said {
     /// The environment that the window shows; absent until the panel reports it.
     shown: Option<Environment>,
     /// Tasks that wait for a person, by the environment's name.
-    waiting: BTreeMap<&'static str, String>,
+    waiting: BTreeMap<&'static str, Waiting>,
+    words: Words,
 }
 
-/// An environment's name at the start of a sentence.
-pub const fn name_of(environment: Environment) -> &'static str {
-    match environment {
-        Environment::Test => "Test",
-        Environment::Production => "Production",
-    }
+/// Records that the window now shows this environment, and the panel's words.
+pub fn shows(app: &AppHandle, environment: Environment, words: Option<Words>) {
+    change(app, |said| {
+        said.shown = Some(environment);
+        if let Some(words) = words {
+            said.words = words;
+        }
+    });
 }
 
-/// Records that the window now shows this environment.
-pub fn shows(app: &AppHandle, environment: Environment) {
-    change(app, |said| said.shown = Some(environment));
-}
-
-/// Records the tasks that wait in one environment; `None` if there are none.
-pub fn waits(app: &AppHandle, environment: Environment, words: Option<String>) {
-    change(app, |said| match words {
-        Some(words) => drop(said.waiting.insert(environment.as_str(), words)),
-        None => drop(said.waiting.remove(environment.as_str())),
+/// Records the tasks that wait in one environment.
+pub fn waits(app: &AppHandle, environment: Environment, waiting: Waiting) {
+    change(app, |said| {
+        said.waiting.insert(environment.as_str(), waiting);
     });
 }
 
@@ -48,7 +47,7 @@ fn change(app: &AppHandle, act: impl FnOnce(&mut Said)) {
     // is set last.
     let mut said = standing.0.lock().unwrap_or_else(PoisonError::into_inner);
     act(&mut said);
-    tray::tell(app, said.waiting().as_deref(), said.is_production_waiting());
+    tray::tell(app, &said.words, said.waiting().as_deref(), said.is_production_waiting());
     window::tell(app, &said.title());
 }
 
@@ -56,29 +55,31 @@ impl Said {
     /// The waiting tasks, production first.
     fn waiting(&self) -> Option<String> {
         let of = |environment: &Environment| {
-            let words = self.waiting.get(environment.as_str())?;
-            Some(format!("{}: {words}", name_of(*environment)))
+            let tasks = self.words.tasks(self.of(*environment))?;
+            Some(format!("{}: {tasks}", self.words.name(*environment)))
         };
         let all: Vec<String> = [Environment::Production, Environment::Test].iter().filter_map(of).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 
     fn is_production_waiting(&self) -> bool {
-        self.waiting.contains_key(Environment::Production.as_str())
+        self.of(Environment::Production) != Waiting::default()
+    }
+
+    fn of(&self, environment: Environment) -> Waiting {
+        self.waiting.get(environment.as_str()).copied().unwrap_or_default()
     }
 
     fn title(&self) -> String {
-        let shown = match self.shown {
-            None => "Tillgate",
-            Some(Environment::Test) => "Tillgate (test environment)",
-            Some(Environment::Production) => "Tillgate (production)",
-        };
-        self.waiting().map_or_else(|| shown.to_owned(), |words| format!("{shown} – {words}"))
+        let shown = self.shown.map_or("Tillgate", |shown| self.words.title(shown));
+        self.waiting().map_or_else(|| shown.to_owned(), |tasks| format!("{shown} – {tasks}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -87,13 +88,31 @@ mod tests {
         assert_eq!((said.title().as_str(), said.waiting()), ("Tillgate", None));
         said.shown = Some(Environment::Test);
         assert_eq!(said.title(), "Tillgate (test environment)");
-        said.waiting.insert("test", "2 payouts wait for approval".to_owned());
+        said.waiting.insert("test", Waiting { offers: 2, ..Waiting::default() });
         assert_eq!(said.title(), "Tillgate (test environment) – Test: 2 payouts wait for approval");
         assert!(!said.is_production_waiting());
-        said.waiting.insert("production", "1 payment reversed".to_owned());
+        said.waiting.insert("production", Waiting { reversals: 1, ..Waiting::default() });
         said.shown = Some(Environment::Production);
         let both = "Tillgate (production) – Production: 1 payment reversed; Test: 2 payouts wait for approval";
         assert_eq!(said.title(), both);
         assert!(said.is_production_waiting());
+    }
+
+    #[test]
+    fn the_panels_words_take_the_place_of_the_english_ones() {
+        let of = |name: &str, title: &str| json!({ "name": name, "title": title });
+        let counted = |one: &str, many: &str| json!({ "one": one, "many": many });
+        let words = serde_json::from_value(json!({
+            "show": "Tillgate zeigen",
+            "quit": "Tillgate beenden",
+            "test": of("Test", "Tillgate (Testumgebung)"),
+            "production": of("Produktion", "Tillgate (Produktion)"),
+            "reversals": counted("# Zahlung rückgängig", "# Zahlungen rückgängig"),
+            "offers": counted("# Auszahlung wartet auf Freigabe", "# Auszahlungen warten auf Freigabe"),
+            "noBackup": "kein nächtliches Backup",
+        }));
+        let waiting = BTreeMap::from([("production", Waiting { offers: 3, ..Waiting::default() })]);
+        let said = Said { shown: Some(Environment::Test), waiting, words: words.unwrap() };
+        assert_eq!(said.title(), "Tillgate (Testumgebung) – Produktion: 3 Auszahlungen warten auf Freigabe");
     }
 }

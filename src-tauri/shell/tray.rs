@@ -6,10 +6,10 @@ use tauri::tray::TrayIconBuilder;
 use tauri::{App, AppHandle, Manager, Wry};
 
 use crate::window;
+use crate::words::Words;
 
 const ICON: &str = "tillgate";
 const TOOLTIP: &str = "Tillgate";
-const SHOW_WORDS: &str = "Show Tillgate";
 
 const SHOW: &str = "show";
 const QUIT: &str = "quit";
@@ -20,13 +20,17 @@ const MARK_RGBA: [u8; 4] = [0xff, 0xb6, 0x27, 0xff];
 /// The mark's colour while a task waits in production.
 const PRODUCTION_MARK_RGBA: [u8; 4] = [0xe5, 0x39, 0x2f, 0xff];
 
-/// The menu item that shows the window.
-struct ShowItem(MenuItem<Wry>);
+/// The menu's items.
+struct Items {
+    show: MenuItem<Wry>,
+    quit: MenuItem<Wry>,
+}
 
 /// Puts the icon into the tray. On a desktop without a tray it appears once a tray is started.
 pub fn open(app: &App) -> tauri::Result<()> {
-    let show = MenuItemBuilder::with_id(SHOW, SHOW_WORDS).build(app)?;
-    let quit = MenuItemBuilder::with_id(QUIT, "Quit Tillgate").build(app)?;
+    let words = Words::default();
+    let show = MenuItemBuilder::with_id(SHOW, words.show()).build(app)?;
+    let quit = MenuItemBuilder::with_id(QUIT, words.quit()).build(app)?;
     let menu = MenuBuilder::new(app).item(&show).separator().item(&quit).build()?;
     let mut tray = TrayIconBuilder::with_id(ICON).menu(&menu).tooltip(TOOLTIP).on_menu_event(|app, event| match event
         .id()
@@ -40,27 +44,28 @@ pub fn open(app: &App) -> tauri::Result<()> {
         tray = tray.icon(icon.clone());
     }
     tray.build(app)?;
-    app.manage(ShowItem(show));
+    app.manage(Items { show, quit });
     Ok(())
 }
 
 /// Shows the waiting tasks as a mark on the icon, in the tooltip and in the menu. `None` removes them. The colour of
 /// the mark depends on `is_production`.
-pub fn tell(app: &AppHandle, words: Option<&str>, is_production: bool) {
+pub fn tell(app: &AppHandle, words: &Words, tasks: Option<&str>, is_production: bool) {
     let mark = if is_production { PRODUCTION_MARK_RGBA } else { MARK_RGBA };
     let told = || -> tauri::Result<()> {
         if let Some(tray) = app.tray_by_id(ICON) {
-            let tooltip = words.map_or_else(|| TOOLTIP.to_owned(), |words| format!("{TOOLTIP}: {words}"));
+            let tooltip = tasks.map_or_else(|| TOOLTIP.to_owned(), |tasks| format!("{TOOLTIP}: {tasks}"));
             tray.set_tooltip(Some(tooltip))?;
             // Some desktops show the title instead of the tooltip.
-            tray.set_title(words)?;
+            tray.set_title(tasks)?;
             if let Some(icon) = app.default_window_icon() {
-                tray.set_icon(Some(if words.is_some() { marked(icon, mark) } else { icon.clone() }))?;
+                tray.set_icon(Some(if tasks.is_some() { marked(icon, mark) } else { icon.clone() }))?;
             }
         }
-        let show = app.try_state::<ShowItem>();
-        let line = words.map_or_else(|| SHOW_WORDS.to_owned(), |words| format!("{SHOW_WORDS}: {words}"));
-        show.map_or(Ok(()), |show| show.0.set_text(line))
+        let Some(items) = app.try_state::<Items>() else { return Ok(()) };
+        let show = words.show();
+        items.show.set_text(tasks.map_or_else(|| show.to_owned(), |tasks| format!("{show}: {tasks}")))?;
+        items.quit.set_text(words.quit())
     };
     if let Err(error) = told() {
         tracing::warn!(%error, "the tray icon cannot be changed");

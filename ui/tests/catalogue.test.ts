@@ -5,7 +5,27 @@ import { VALUES } from "../src/lib/bindings/Sentences";
 const CODES = Object.keys(VALUES) as (keyof typeof VALUES)[];
 
 /** Values that the window leaves out on purpose. */
-const UNUSED: Record<string, readonly string[]> = {};
+const UNUSED: Record<string, readonly string[]> = {
+  // The remedy of a program that repeats its request.
+  APPROVE_NOT_PENDING: ["_0_2"],
+  // English nouns. The window has its own, in the form for the number.
+  GIVEN_UP: ["count_2"],
+  HELD_AFTER_SCAN_AFTER_BACKUP: ["count_2"],
+  HELD_AFTER_SCAN_FOUND: ["count_2"],
+  HELD_AFTER_SCAN_MISSING: ["count_2"],
+  HELD_AFTER_SCAN_PAYMENTS: ["count_2"],
+  HELD_AFTER_SCAN_REFUNDABLE: ["count_2"],
+  STAFF_WARNING_TOO_LONG: ["isChange"],
+  STUCK_SENTENCE_UNCONFIRMED: ["hours_2"],
+  // The window calls each a server.
+  DOWN_LATE: ["who"],
+  DOWN_LESS_WORK: ["who"],
+  DOWN_NO_WAY: ["who"],
+  DOWN_OTHER_NETWORK: ["who", "kind"],
+};
+
+/** Values that are numbers, which choose the form of a noun. */
+const NUMBERS: ReadonlySet<string> = new Set(["count", "hours"]);
 
 type Words = Partial<Record<string, (values: Record<string, string>) => string>>;
 
@@ -21,7 +41,7 @@ async function catalogueIn(language: string): Promise<Words> {
 }
 
 const marked = (code: keyof typeof VALUES) =>
-  Object.fromEntries(VALUES[code].map((name: string) => [name, `<${name}>`]));
+  Object.fromEntries(VALUES[code].map((name: string) => [name, NUMBERS.has(name) ? "7" : `<${name}>`]));
 
 afterEach(() => {
   globalThis.tillgateLocale = undefined;
@@ -35,7 +55,7 @@ describe.each(LANGUAGES)("the words of the gateway's sentences in %s", (language
       const shown = words[code]?.(marked(code));
       if (shown === undefined) return [`${code} has no words`];
       const lost = VALUES[code].filter((name: string) => {
-        return !shown.includes(`<${name}>`) && !UNUSED[code]?.includes(name);
+        return !shown.includes(NUMBERS.has(name) ? "7" : `<${name}>`) && !UNUSED[code]?.includes(name);
       });
       const raw = /[{}]|undefined/.test(shown) ? [`${code} shows a raw value: ${shown}`] : [];
       return [...raw, ...lost.map((name) => `${code} does not show ${name}`)];
@@ -49,8 +69,8 @@ describe.each(LANGUAGES.filter((language) => language !== "en"))("in %s", (langu
     const [english, other] = [await catalogueIn("en"), await catalogueIn(language)];
     const same = CODES.filter((code) => {
       const shown = english[code]?.(marked(code));
-      // A sentence that is a value alone has no words of its own.
-      return shown === other[code]?.(marked(code)) && !/^<\w+>$/.test(shown ?? "");
+      // A sentence that only joins values has no words of its own.
+      return shown === other[code]?.(marked(code)) && !/^<\w+>([;:] <\w+>)?$/.test(shown ?? "");
     });
     expect(same).toEqual([]);
   });

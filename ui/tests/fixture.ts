@@ -100,8 +100,9 @@ export const withoutServer: StatusView = {
   backend: null,
   chainHeight: 0,
   chainLookedAt: null,
-  chainError:
+  chainError: telling(
     "the Bitcoin backend cannot be asked: no Bitcoin backend is set: tillgate settings set backendUrl http://127.0.0.1:8332 (your node's address), and backendCookieFile or backendUser",
+  ),
 };
 
 const btc = (sats: number, text: string) => ({ sats, text, shown: text });
@@ -296,9 +297,12 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
     limitLeftAfter: btc(99000000, "0.99000000"),
     takesAllCoins: false,
     canApprove: { possible: true, whyNot: null },
-    canSend: { possible: false, whyNot: "the payout is NEW: it waits for approval: approve it first" },
-    canBump: { possible: false, whyNot: "the payout is NEW: it was never approved" },
-    canAbandon: { possible: false, whyNot: "the payout is NEW: it was never approved" },
+    canSend: {
+      possible: false,
+      whyNot: telling("the payout is NEW: it waits for approval: approve it first"),
+    },
+    canBump: { possible: false, whyNot: telling("the payout is NEW: it was never approved") },
+    canAbandon: { possible: false, whyNot: telling("the payout is NEW: it was never approved") },
     ...over,
   };
 }

@@ -2,7 +2,7 @@ import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import type { BackendTestView } from "../src/lib/bindings/BackendTestView";
 import { changesOf, formOf, testOf } from "../src/lib/golive";
-import { production, settings } from "./fixture";
+import { production, settings, telling } from "./fixture";
 import { click, current, type, withWallet } from "./guide";
 import { host, open } from "./panel";
 
@@ -13,7 +13,7 @@ describe("the network's step", () => {
       {
         url: "http://127.0.0.1:8332",
         ok: true,
-        message: "the backend answers, its best block is 900000",
+        message: telling("the backend answers", "ANSWERS", { height: "900000" }),
         network: "bitcoin",
         height: 900000,
         tipTime: "2026-01-12T12:01:00Z",
@@ -25,7 +25,9 @@ describe("the network's step", () => {
   };
 
   test("opens by the link of a warning, also from another step", async () => {
-    const chainError = "the Bitcoin backend cannot be asked: the node at 127.0.0.1:8332 does not answer";
+    const chainError = telling(
+      "the Bitcoin backend cannot be asked: the node at 127.0.0.1:8332 does not answer",
+    );
     host.replyIn("production", "status", { ...production, chainError });
     open("#/production/go-live/limits");
     await waitFor(() => expect(current()).toContain("Limits"));
@@ -68,8 +70,9 @@ describe("the network's step", () => {
     const bad = {
       ...good.servers[0]!,
       ok: false,
-      message:
-        "no connection to the node at http://127.0.0.1:8332 (refused): start the node, or set backendUrl to where it answers",
+      message: telling("the Bitcoin backend cannot be asked", "CHAIN_DOWN", {
+        _0: telling("no connection to the node", "DOWN_NO_NODE", { host: "127.0.0.1:8332", why: "refused" }),
+      }),
       height: null,
     };
     host.replyIn("production", "testBackend", { ok: false, servers: [bad] });
@@ -78,7 +81,7 @@ describe("the network's step", () => {
       await screen.findByText(/Can't reach this server. Check the address and your internet./),
     ).toBeTruthy();
     // In the details the field's label replaces the setting's name.
-    const details = screen.getByText(/No connection to the node at .* or set “Address of the node” to/);
+    const details = screen.getByText(/no connection to the node at .* or set “Address of the node” to/);
     expect(details.closest("details")?.open).toBe(false);
     expect(screen.getByRole("button", { name: "Save without an answer" })).toBeTruthy();
     host.replyIn("production", "changeSettings", { items: [], itemsCount: 0 });
@@ -92,7 +95,10 @@ describe("the network's step", () => {
   test("saves a node that is still downloading the chain", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
-    const message = "the node is downloading the chain, it has block 0 of 0";
+    const message = telling("the node is downloading the chain", "DOWN_DOWNLOADING", {
+      blocks: "0",
+      headers: "0",
+    });
     const bad = { ...good.servers[0]!, ok: false, message, height: null };
     host.replyIn("production", "testBackend", { ok: false, servers: [bad] });
     await click("Test the connection");
@@ -125,7 +131,7 @@ describe("the network's step", () => {
       ...good.servers[0]!,
       url: "ssl://mine.example:50002",
       ok: false,
-      message: "nobody vouches",
+      message: telling("nobody vouches"),
       height: null,
       fingerprint,
     };

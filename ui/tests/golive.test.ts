@@ -1,7 +1,7 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import { STEPS, backOf, factsOf, firstOpen, nextOf, strengthOf } from "../src/lib/golive";
-import { backup, backups, limits, production, settings } from "./fixture";
+import { backup, backups, limits, production, settings, telling } from "./fixture";
 import { bare, click, page, step, type } from "./guide";
 import { host, open } from "./panel";
 
@@ -22,7 +22,7 @@ describe("the guide's order of steps", () => {
   test("continues with the first step that is not done", () => {
     expect(firstOpen(factsOf(bare, [], undefined, []))).toBe("wallet");
     expect(firstOpen(factsOf(production, settings().items, backups(), []))).toBe("chain");
-    expect(firstOpen(factsOf({ ...seen, chainError: "down" }, rows, backups(), []))).toBe("chain");
+    expect(firstOpen(factsOf({ ...seen, chainError: telling("down") }, rows, backups(), []))).toBe("chain");
     expect(firstOpen(factsOf(seen, rows, backups(), []))).toBe("rates");
     expect(firstOpen(factsOf({ ...seen, rates: [] }, rows, backups(), ["rates"]))).toBe("rates");
     expect(firstOpen(factsOf(seen, rows, backups(), ["rates"]))).toBe("limits");
@@ -39,7 +39,13 @@ describe("rates and limits", () => {
     host.replyIn("production", "status", {
       ...production,
       rateSources: [
-        { name: "kraken", answeredAt: null, ageSeconds: null, error: "it answers 429", nextAt: null },
+        {
+          name: "kraken",
+          answeredAt: null,
+          ageSeconds: null,
+          error: telling("it answers 429"),
+          nextAt: null,
+        },
       ],
     });
     open("#/production/go-live");

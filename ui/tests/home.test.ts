@@ -4,7 +4,7 @@ import type { StatusView } from "../src/lib/bindings/StatusView";
 import type { WarningKind } from "../src/lib/bindings/WarningKind";
 import { daysOf, type Period, localDays } from "../src/lib/days";
 import { tasksOf } from "../src/lib/tasks";
-import { delivery, production, status, takings, takingsSum, withoutServer } from "./fixture";
+import { delivery, production, status, takings, takingsSum, withoutServer, telling } from "./fixture";
 import { lists } from "../src/lib/state/lists.svelte";
 import { host, open } from "./panel";
 
@@ -192,7 +192,11 @@ describe("the tasks", () => {
   });
 
   test("do not claim that all is good below a notice", async () => {
-    host.reply("status", { ...calm, warnings: ["A double-spend was seen"], warningKinds: ["OTHER"] });
+    host.reply("status", {
+      ...calm,
+      warnings: [telling("A double-spend was seen")],
+      warningKinds: ["OTHER"],
+    });
     open("#/home");
     expect(await screen.findByText("A double-spend was seen.")).toBeTruthy();
     expect(screen.getByText("Only the notice at the top of the window.")).toBeTruthy();
@@ -201,7 +205,7 @@ describe("the tasks", () => {
 
   test("have one button each", async () => {
     const failing = { failingNotifications: 2, failingServers: ["shop.example"] };
-    host.reply("status", { ...status, ...failing, offersWaiting: 2, chainError: "no answer" });
+    host.reply("status", { ...status, ...failing, offersWaiting: 2, chainError: telling("no answer") });
     host.reply("listDeliveries", { items: [delivery()], itemsCount: 1 });
     open("#/home");
     await screen.findByRole("link", { name: "See why" });
@@ -230,10 +234,15 @@ describe("the tasks", () => {
   test("ask for a server, and wait for a node that catches up", () => {
     const [choose] = tasksOf(withoutServer);
     expect(choose?.button).toEqual({ text: "Choose a server", to: { screen: "go-live", step: "chain" } });
-    const chainError = "the Bitcoin backend cannot be asked: the node is downloading the chain (30 %)";
+    const chainError = telling("the Bitcoin backend cannot be asked", "CHAIN_DOWN", {
+      _0: telling("the node is downloading the chain", "DOWN_DOWNLOADING", {
+        blocks: "12",
+        headers: "900000",
+      }),
+    });
     const [waits] = tasksOf({ ...production, currencies: ["USD"], chainError });
     expect(waits?.button).toBeUndefined();
-    expect(waits?.text).toMatch(/^The node is downloading the chain \(30 %\)\./);
+    expect(waits?.text).toMatch(/^The node is downloading the chain, it has block 12 of 900000\./);
   });
 
   test("name a backup that was never made, but not in the sandbox", () => {
@@ -251,7 +260,7 @@ describe("the tasks", () => {
     ["BACKUP_LATE", /The nightly backup is late/],
   ])("say a fault of the backup in one sentence: %s", (kind, words) => {
     const warning = "a fault: `tillgate backup`";
-    const [task] = tasksOf({ ...calm, warnings: [warning], warningKinds: [kind] });
+    const [task] = tasksOf({ ...calm, warnings: [telling(warning)], warningKinds: [kind] });
     expect(task?.text).toMatch(words);
     expect(task?.button).toEqual({ text: "Back up", to: { screen: "wallet" } });
   });
@@ -266,7 +275,7 @@ describe("the tasks", () => {
   });
 
   test("put the urgent ones first", () => {
-    expect(names({ openAnomalies: 1, offersWaiting: 1, chainError: "down" })).toEqual([
+    expect(names({ openAnomalies: 1, offersWaiting: 1, chainError: telling("down") })).toEqual([
       "chain",
       "anomalies",
       "offers",

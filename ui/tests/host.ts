@@ -77,7 +77,7 @@ export class FixtureHost implements Transport {
   ): Promise<ShellActs[A][1]> {
     if (act !== "shown") this.acts.push(act);
     this.actsIn.push(`${act} ${environment}`);
-    if (fields) this.fields.push(fields);
+    if (fields && act !== "shown") this.fields.push(fields);
     return { file: "/home/ann/Downloads/tillgate-test-payments.csv" };
   }
 

@@ -76,7 +76,7 @@ describe("accepting coins", () => {
 
 describe("a new payment while the chain is not watched", () => {
   test("is made only after a confirmation", async () => {
-    host.reply("status", { ...status, chainError: "no connection" });
+    host.reply("status", { ...status, chainError: telling("no connection") });
     host.reply("createPayment", payment());
     host.reply("showPayment", payment());
     open("#/new");
@@ -90,8 +90,8 @@ describe("a new payment while the chain is not watched", () => {
   });
 
   test("is disabled with the reason once the gateway refuses payments", async () => {
-    const paymentsRefused = "the Bitcoin chain has not been watched for 10 minutes";
-    host.reply("status", { ...status, chainError: "no connection", paymentsRefused });
+    const paymentsRefused = telling("the Bitcoin chain has not been watched for 10 minutes");
+    host.reply("status", { ...status, chainError: telling("no connection"), paymentsRefused });
     open("#/new");
     await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.00" } });
     const make = screen.getByRole<HTMLButtonElement>("button", { name: "Create payment" });
@@ -106,7 +106,11 @@ describe("a new payment while the chain is not watched", () => {
 
 describe("the guide", () => {
   test("stays in the menu until all steps are done", async () => {
-    host.replyIn("production", "status", { ...production, chainError: "no server is set", backend: null });
+    host.replyIn("production", "status", {
+      ...production,
+      chainError: telling("no server is set"),
+      backend: null,
+    });
     open("#/production/go-live");
     await fireEvent.click(await screen.findByRole("button", { name: /Done/ }));
     await fireEvent.click(await screen.findByRole("button", { name: "Go on later" }));
@@ -124,7 +128,7 @@ describe("a sentence that would be untrue", () => {
   test("an unreadable file is not called locked", async () => {
     const waits = {
       payoutsQueued: 1,
-      senderWaitsFor: "the words cannot be read",
+      senderWaitsFor: telling("the words cannot be read"),
       senderWaitCause: "KEYRING",
     };
     host.reply("status", { ...status, ...waits, secrets: "a plain file" } as typeof status);

@@ -2,7 +2,7 @@ import type { PayoutView } from "../src/lib/bindings/PayoutView";
 import type { VersionItem } from "../src/lib/bindings/VersionItem";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ADDRESS, anomaly, bumpEstimate, estimate, payout, sendEstimate, status } from "./fixture";
+import { ADDRESS, anomaly, bumpEstimate, estimate, payout, sendEstimate, status, telling } from "./fixture";
 import { host, open } from "./panel";
 
 const HREF = `#/payout/${"b".repeat(40)}`;
@@ -31,7 +31,7 @@ function sent(over: Partial<PayoutView> = {}): PayoutView {
     approvedBy: "panel:ada",
     versions: [version()],
     btcTxId: "c".repeat(64),
-    canApprove: { possible: false, whyNot: "it is SENT" },
+    canApprove: { possible: false, whyNot: telling("it is SENT") },
     canBump: possible,
     canAbandon: possible,
     ...over,
@@ -55,7 +55,7 @@ describe("an approved payout", () => {
 
   test.each<[PayoutView, string, string]>([
     [
-      sent({ state: "QUEUED", waitsFor: "waits for 20 s more, to share its transaction" }),
+      sent({ state: "QUEUED", waitsFor: telling("waits for 20 s more, to share its transaction") }),
       "Approved",
       "Waits for 20 s more, to share its transaction.",
     ],
@@ -71,7 +71,10 @@ describe("an approved payout", () => {
   });
 
   test("that failed has no way to go", async () => {
-    host.reply("showPayout", sent({ state: "FAILED", failureReason: "the wallet ran out of coins" }));
+    host.reply(
+      "showPayout",
+      sent({ state: "FAILED", failureReason: telling("the wallet ran out of coins") }),
+    );
     open(HREF);
     expect(await screen.findByText(/Nothing more is sent for it/)).toBeTruthy();
     expect(screen.queryByRole("region", { name: "The payout's way" })).toBeNull();
@@ -102,7 +105,7 @@ describe("rejecting a request", () => {
   });
 
   test("an ended request shows who ended it and why", async () => {
-    const failureReason = "it was rejected by staff: too dear";
+    const failureReason = telling("it was rejected by staff: too dear");
     host.reply("showPayout", payout({ state: "EXPIRED", requestedByShop: true, failureReason }));
     open(HREF);
     expect(await screen.findByRole("heading", { name: "This request has ended" })).toBeTruthy();
@@ -163,7 +166,9 @@ describe("approving a payout", () => {
   test("is disabled with the reason if it is not possible", async () => {
     host.reply(
       "showPayout",
-      payout({ canApprove: { possible: false, whyNot: "it is above what is left of today's limit" } }),
+      payout({
+        canApprove: { possible: false, whyNot: telling("it is above what is left of today's limit") },
+      }),
     );
     open(HREF);
     const button = await screen.findByRole("button", { name: /^Approve…/ });
@@ -174,7 +179,7 @@ describe("approving a payout", () => {
   test("names the cause of waiting, and then promises no time", async () => {
     host.reply("status", {
       ...status,
-      senderWaitsFor: "the keyring is locked",
+      senderWaitsFor: telling("the keyring is locked"),
       senderWaitCause: "KEYRING" as const,
     });
     const dialog = await asks(/^Approve…/);
@@ -185,7 +190,7 @@ describe("approving a payout", () => {
   test("does not wait because another payout waits for coins", async () => {
     host.reply("status", {
       ...status,
-      senderWaitsFor: "the coins come to 1 BTC",
+      senderWaitsFor: telling("the coins come to 1 BTC"),
       senderWaitCause: "COINS" as const,
     });
     const dialog = await asks(/^Approve…/);
@@ -194,7 +199,10 @@ describe("approving a payout", () => {
   });
 
   test("warns of a fee that is high for the amount", async () => {
-    host.reply("showPayout", payout({ feeWarning: "the network's fee is more than the amount itself" }));
+    host.reply(
+      "showPayout",
+      payout({ feeWarning: telling("the network's fee is more than the amount itself") }),
+    );
     const dialog = await asks(/^Approve…/);
     expect(dialog.textContent).toContain("The network's fee is more than the amount itself.");
   });
@@ -364,7 +372,7 @@ describe("a payout's transaction", () => {
   test("a refused replacement is shown with the backend's reason", async () => {
     const message = `the Bitcoin backend refused it: "insufficient fee". It names a fee of 0.00050000 BTC`;
     const replacement = version({ accepted: false });
-    const refusal = { message, feeNamed: null, feeMayHelp: true };
+    const refusal = { message: telling(message), feeNamed: null, feeMayHelp: true };
     host.reply("showPayout", sent());
     host.reply("estimateBump", bumpEstimate());
     host.reply("bumpPayout", { ...sent(), replacement, isLeast: false, refusal });
@@ -401,6 +409,7 @@ describe("a payout's transaction", () => {
       errorType: "FEE_ABOVE_CAP",
       message: "the replacement must pay 250 sat/vB, above the allowed maximum of 200 sat/vB",
       field: null,
+      told: [telling("the replacement must pay", "REPLACE_ABOVE_CAP", { needed: "250", cap: "200" })],
     });
     const dialog = await asks(/^Pay a higher fee/);
     await fireEvent.click(await within(dialog).findByRole("button", { name: /as the fee$/ }));
@@ -409,7 +418,13 @@ describe("a payout's transaction", () => {
   });
 
   test("says once why nothing can be done any more", async () => {
-    const confirmed = { possible: false, whyNot: "the payout is SENT: its transaction is in a block" };
+    const confirmed = {
+      possible: false,
+      whyNot: telling("the payout is SENT", "REPLACE_STATE", {
+        _0: "SENT",
+        _1: telling("its transaction is in a block", "NOT_REPLACEABLE_CONFIRMED"),
+      }),
+    };
     host.reply("showPayout", sent({ confirmations: 3, canBump: confirmed, canAbandon: confirmed }));
     open(HREF);
     expect(await screen.findByRole("heading", { name: "Nothing to do here" })).toBeTruthy();
@@ -425,8 +440,11 @@ describe("a payout without a fee rate", () => {
       versions: [],
       btcTxId: null,
       waitCause: "NO_ESTIMATE",
-      waitsFor: "the Bitcoin backend has no estimate of the network's fee rate",
-      canBump: { possible: false, whyNot: "the payout is QUEUED: no transaction was signed for it yet" },
+      waitsFor: telling("the Bitcoin backend has no estimate of the network's fee rate"),
+      canBump: {
+        possible: false,
+        whyNot: telling("the payout is QUEUED: no transaction was signed for it yet"),
+      },
       canSend: possible,
       ...over,
     });
@@ -471,8 +489,9 @@ describe("a payout without a fee rate", () => {
 
 describe("cancelling a payout", () => {
   test("is shown as being cancelled until it is decided", async () => {
-    const waitsFor =
-      "it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all";
+    const waitsFor = telling(
+      "it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all",
+    );
     host.reply("showPayout", sent({ beingGivenUp: true, waitsFor }));
     open(HREF);
     expect(await screen.findByText("Being cancelled")).toBeTruthy();
@@ -481,7 +500,10 @@ describe("cancelling a payout", () => {
   });
 
   test("allows a new request once the payout has failed", async () => {
-    host.reply("showPayout", payout({ state: "FAILED", failureReason: "it was cancelled by panel:ada" }));
+    host.reply(
+      "showPayout",
+      payout({ state: "FAILED", failureReason: telling("it was cancelled by panel:ada") }),
+    );
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     open(HREF);
     await fireEvent.click(await screen.findByRole("button", { name: "Request it again" }));
@@ -494,7 +516,7 @@ describe("cancelling a payout", () => {
       { step: "abandoned" as const, by: "panel:cal", at: "12:30" },
       { step: "failed" as const, by: null, at: "13:30" },
     ].map(({ at, ...step }) => ({ ...step, time: `2026-01-12T${at}:00.000Z`, btcTxId: null, reason: null }));
-    const ended = { failureReason: "it was cancelled", failedTime: "2026-01-12T13:30:00Z" };
+    const ended = { failureReason: telling("it was cancelled"), failedTime: "2026-01-12T13:30:00Z" };
     host.reply("showPayout", payout({ state: "FAILED", ...ended, history }));
     open(HREF);
     const bumped = (await screen.findByText("Replaced by a transaction with a higher fee")).closest("li");
@@ -554,7 +576,7 @@ describe("cancelling a payout", () => {
 
 describe("a payout that was paid by a transaction not made here", () => {
   test("is shown as paid from elsewhere, and can be requested again", async () => {
-    const elsewhere = { madeElsewhere: true, canBump: { possible: false, whyNot: "x" } };
+    const elsewhere = { madeElsewhere: true, canBump: { possible: false, whyNot: telling("x") } };
     host.reply("showPayout", sent({ versions: [], ...elsewhere, canAbandon: elsewhere.canBump }));
     open(HREF);
     expect(await screen.findByText("Paid by a transaction that was not made here:")).toBeTruthy();

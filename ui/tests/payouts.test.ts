@@ -16,7 +16,7 @@ describe("the list of payouts", () => {
   test("says why an approved payout waits, with local times", async () => {
     const row = payout({
       state: "QUEUED",
-      waitsFor: "it is sent at about 2026-01-12T12:07:00Z",
+      waitsFor: telling("it is sent at about 2026-01-12T12:07:00Z"),
     });
     host.reply("listPayouts", { items: [row], itemsCount: 1 });
     open("#/payouts");
@@ -130,7 +130,10 @@ describe("limits that allow no payout", () => {
 
 describe("a sender that does not send", () => {
   test("links to the page that continues a stopped look", async () => {
-    const stopped = { senderHold: "its look was stopped", senderHoldCause: "RESTORE_STOPPED" as const };
+    const stopped = {
+      senderHold: telling("its look was stopped"),
+      senderHoldCause: "RESTORE_STOPPED" as const,
+    };
     host.reply("status", { ...status, ...stopped });
     open("#/payouts");
     const links = await screen.findAllByRole<HTMLAnchorElement>("link", { name: "Let it go on" });
@@ -139,18 +142,19 @@ describe("a sender that does not send", () => {
   });
 
   test("explains a locked keyring without a command", async () => {
-    const senderWaitsFor =
-      "the wallet's words are not in the OS keyring: `tillgate wallet restore` puts them back";
+    const senderWaitsFor = telling("the wallet's words are missing", "WAITS_NO_WORDS", {
+      place: "the OS keyring",
+    });
     host.reply("status", { ...status, payoutsQueued: 1, senderWaitsFor, senderWaitCause: "KEYRING" });
     open("#/payouts");
     expect(await screen.findByText(/cannot be read from the OS keyring/)).toBeTruthy();
-    expect(screen.getByText(/tillgate wallet restore/).closest("details")?.open).toBe(false);
+    expect(screen.getByText(/words are not in the OS keyring/).closest("details")?.open).toBe(false);
   });
 
   test("has no button to ask again while it waits for coins", async () => {
     host.reply("status", {
       ...status,
-      senderWaitsFor: "the coins come to 1 BTC",
+      senderWaitsFor: telling("the coins come to 1 BTC"),
       senderWaitCause: "COINS" as const,
     });
     open("#/payouts");
@@ -161,7 +165,7 @@ describe("a sender that does not send", () => {
   test("explains high fees without a command", async () => {
     host.reply("status", {
       ...status,
-      senderWaitsFor: "the network asks for 300 sat/vB now",
+      senderWaitsFor: telling("the network asks for 300 sat/vB now"),
       senderWaitCause: "FEES" as const,
     });
     open("#/payouts");
@@ -173,7 +177,7 @@ describe("a sender that does not send", () => {
   test("shows its hold, and is released only after a confirmation", async () => {
     host.reply("status", {
       ...status,
-      senderHold: "another copy of this wallet spent coins",
+      senderHold: telling("another copy of this wallet spent coins"),
       payoutsQueued: 2,
     });
     host.reply("releaseSender", { released: true, serving: true, payoutsQueued: 2 });
@@ -198,7 +202,10 @@ describe("a sender that does not send", () => {
   });
 
   test("needs a second confirmation if the mempool shows a transaction", async () => {
-    host.reply("status", { ...status, senderHold: "another copy of this wallet made transaction ab" });
+    host.reply("status", {
+      ...status,
+      senderHold: telling("another copy of this wallet made transaction ab"),
+    });
     host.reply("releaseSender", () => {
       throw { errorType: "TWIN_IN_MEMPOOL", message: "transaction ab is in the mempool", field: null };
     });
@@ -213,7 +220,7 @@ describe("a sender that does not send", () => {
   });
 
   test("of a restored copy lists the payouts that could be paid twice", async () => {
-    const senderHold = "the wallet was restored from a backup; 1 approved payout waits";
+    const senderHold = telling("the wallet was restored from a backup; 1 approved payout waits");
     host.reply("status", {
       ...status,
       senderHold,
@@ -239,12 +246,12 @@ describe("a sender that does not send", () => {
     expect(dialog.textContent).toContain("0.01000000 BTC");
     expect(dialog.textContent).toMatch(/paid in another way, after this copy was saved is paid\s+again/);
     await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
-    const read = { command: "releaseSender", reason: senderHold, force: false };
+    const read = { command: "releaseSender", reason: senderHold.message, force: false };
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
   test("of a restored copy can be released despite a transaction", async () => {
-    const senderHold = "the wallet was restored from a backup";
+    const senderHold = telling("the wallet was restored from a backup");
     host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD_RESTORED" as const });
     host.reply("releaseSender", () => {
       throw { errorType: "TWIN_IN_MEMPOOL", message: "transaction ab is in the mempool", field: null };
@@ -265,7 +272,7 @@ describe("a sender that does not send", () => {
   });
 
   test("of a restored copy is not released if its list is unreadable", async () => {
-    const senderHold = "the wallet was restored from a backup; 1 approved payout waits";
+    const senderHold = telling("the wallet was restored from a backup; 1 approved payout waits");
     host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD_RESTORED" as const });
     host.reply("listPayouts", () => {
       throw { errorType: "BUSY", message: "the database is busy", field: null };
@@ -286,8 +293,8 @@ describe("a sender that does not send", () => {
       "the wallet was restored from a backup; 1 approved payout waits that the other copy may have cancelled (cd)",
       "Payouts are on hold: the wallet was restored from a backup.",
     ],
-  ])("is shown as on hold on every screen, with the reason: %s", async (senderHold, told) => {
-    host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD" as const });
+  ])("is shown as on hold on every screen, with the reason: %s", async (hold, told) => {
+    host.reply("status", { ...status, senderHold: telling(hold), senderHoldCause: "HOLD" as const });
     open("#/keys");
     const banner = await screen.findByText(/Payouts are on hold/);
     expect(banner.textContent).toBe(`${told} See what to do`);
@@ -296,7 +303,7 @@ describe("a sender that does not send", () => {
   test("asks a locked keyring again at once", async () => {
     host.reply("status", {
       ...status,
-      senderWaitsFor: "the keyring is locked: unlock it",
+      senderWaitsFor: telling("the keyring is locked: unlock it"),
       senderWaitCause: "KEYRING" as const,
     });
     host.reply("retrySender", { released: false, serving: true, payoutsQueued: 1 });
@@ -403,7 +410,10 @@ describe("a hold by another copy", () => {
     const other = "another copy of this wallet is in use: it gave a customer the address of index 7";
     host.reply("status", {
       ...status,
-      senderHold: `another copy of this wallet is in use: it made transaction ${txid} of 2026-01-12T12:00:00Z, which pays 0.00005000 BTC to ${ADDRESS}; ${other}`,
+      senderHold: telling("both", "HOLD_REASON_BOTH", {
+        first: telling("it made a transaction", "COPY_IN_USE_PAID", { txid, at: "", paid: "" }),
+        next: telling(other),
+      }),
       senderHoldCause: "HOLD" as const,
       senderHoldTransactions: [twin],
       senderHoldTransactionsCount: 1,
@@ -419,7 +429,7 @@ describe("a hold by another copy", () => {
   test("after a restore says once to stop the old machine", async () => {
     host.reply("status", {
       ...status,
-      senderHold: "1 transaction was made after this backup",
+      senderHold: telling("1 transaction was made after this backup"),
       senderHoldCause: "HOLD_RESTORED" as const,
     });
     open("#/payouts");

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { keyOfTold, readTold } from "../src/lib/customer";
 import { display } from "../src/lib/state/display.svelte";
 import { keyOf, resetTill } from "../src/lib/state/till.svelte";
-import { payment, status } from "./fixture";
+import { payment, status, telling } from "./fixture";
 import { host, open } from "./panel";
 
 const ID = "p".repeat(40);
@@ -168,7 +168,7 @@ describe("the keypad", () => {
   });
 
   test("asks before it charges without a connection", async () => {
-    host.reply("status", { ...status, chainError: "no connection" });
+    host.reply("status", { ...status, chainError: telling("no connection") });
     await opened();
     await types("5", "Enter");
     const dialog = await screen.findByRole("dialog", { name: "Charge without a connection?" });
@@ -387,7 +387,7 @@ describe("the customer's view", () => {
   test("says that the connection is gone while the customer pays", async () => {
     const dialog = await charges();
     expect(within(dialog).queryByRole("alert")).toBeNull();
-    host.reply("status", { ...status, chainError: "no answer" });
+    host.reply("status", { ...status, chainError: telling("no answer") });
     host.emit("changed", "test");
     expect((await within(dialog).findByRole("alert")).textContent).toContain("Not connected");
   });

@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import { backup, backups, restoring, status, wallet } from "./fixture";
+import { backup, backups, restoring, status, wallet, telling } from "./fixture";
 import { host, open } from "./panel";
 
 const sum = (name: string) => document.querySelector(`[data-sum="${name}"]`);
@@ -191,8 +191,9 @@ describe("its backups", () => {
         last: backup,
         folder: "/media/usb/tillgate",
         passphraseSetAt: "2026-01-11T09:00:00Z",
-        trouble:
+        trouble: telling(
           "the last nightly backup failed: the folder /media/usb/tillgate is away, which is the setting backupFolder",
+        ),
         troubleKind: "BACKUP_FAILED",
       }),
     );
@@ -204,7 +205,7 @@ describe("its backups", () => {
   });
 
   test("without a passphrase ask for one, without a command", async () => {
-    const trouble = "no passphrase is set: `tillgate backup --set-passphrase`";
+    const trouble = telling("no passphrase is set: `tillgate backup --set-passphrase`");
     host.reply(
       "showBackups",
       backups({ folder: "/media/usb/tillgate", trouble, troubleKind: "BACKUP_PASSPHRASE" }),
@@ -215,8 +216,9 @@ describe("its backups", () => {
   });
 
   test("with trouble that only a command fixes name no command", async () => {
-    const trouble =
-      "the last nightly backup failed: the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase`";
+    const trouble = telling(
+      "the last nightly backup failed: the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase`",
+    );
     host.reply("showBackups", backups({ folder: "/media/usb", trouble, troubleKind: "BACKUP_FAILED" }));
     open("#/test/wallet");
     const alert = await screen.findByRole("alert");
@@ -226,7 +228,9 @@ describe("its backups", () => {
 
   test("whose folder lacks its mark wait for a confirmation", async () => {
     const folder = "/media/usb/tillgate";
-    const trouble = `failed: ${folder} is not the folder: \`tillgate settings set backupFolder ${folder}\``;
+    const trouble = telling(
+      `failed: ${folder} is not the folder: \`tillgate settings set backupFolder ${folder}\``,
+    );
     host.reply("showBackups", backups({ last: backup, folder, trouble, troubleKind: "BACKUP_FOLDER" }));
     open("#/test/wallet");
     expect((await screen.findByRole("alert")).textContent).toMatch(/its disk\s+is\s+not connected/);

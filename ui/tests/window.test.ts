@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import { payment, paymentsPage, production, status, withoutServer } from "./fixture";
+import { payment, paymentsPage, production, status, withoutServer, telling } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the window", () => {
@@ -110,10 +110,10 @@ describe("the window", () => {
   });
 
   test("warns of an unwatched chain, with the reason in the details", async () => {
-    host.reply("status", { ...status, chainError: "database is locked" });
+    host.reply("status", { ...status, chainError: telling("database is locked") });
     open("#/payments");
     expect(await screen.findByText(/Not connected to the sandbox/)).toBeTruthy();
-    expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
+    expect(screen.getByText(/database is locked/i).closest("details")?.open).toBe(false);
   });
 
   test("links to the guide if no server is chosen, without a command", async () => {
@@ -125,7 +125,9 @@ describe("the window", () => {
   });
 
   test("names a silent server and links to the choice of another", async () => {
-    const chainError = "the Bitcoin backend cannot be asked: the node at 127.0.0.1:8332 does not answer";
+    const chainError = telling(
+      "the Bitcoin backend cannot be asked: the node at 127.0.0.1:8332 does not answer",
+    );
     host.replyIn("production", "status", { ...production, chainError });
     open("#/production/payments");
     expect(await screen.findByText(/Not connected to .* \(Bitcoin Core at 127.0.0.1:8332\)/)).toBeTruthy();
@@ -135,8 +137,12 @@ describe("the window", () => {
   });
 
   test("says that a node which downloads the chain needs no action", async () => {
-    const chainError =
-      "the Bitcoin backend cannot be asked: the node is downloading the chain, it has block 12 of 900000";
+    const chainError = telling("the Bitcoin backend cannot be asked", "CHAIN_DOWN", {
+      _0: telling("the node is downloading the chain", "DOWN_DOWNLOADING", {
+        blocks: "12",
+        headers: "900000",
+      }),
+    });
     host.replyIn("production", "status", { ...production, chainError });
     open("#/production/payments");
     const told =
@@ -161,7 +167,7 @@ describe("the window", () => {
       ["the server does not report: set backendUrl", "UNREPORTED", /do not show and do not close/],
       ["nothing is heard: unset backendZmq", "ZMQ", /sends no usable notices of new payments/],
     ] as const;
-    const warnings = told.map(([sentence]) => sentence);
+    const warnings = told.map(([sentence]) => telling(sentence));
     const warningKinds = told.map(([, kind]) => kind);
     host.reply("status", { ...status, warnings, warningKinds, givenUpNotifications: 3 });
     open("#/payments");
@@ -172,7 +178,7 @@ describe("the window", () => {
   });
 
   test("says that a restored wallet first looks through the chain", async () => {
-    const hold = { senderHold: "it looks", senderHoldCause: "RESTORED" as const };
+    const hold = { senderHold: telling("it looks"), senderHoldCause: "RESTORED" as const };
     host.reply("status", { ...status, ...hold });
     open("#/payments");
     expect(await screen.findByText(/looks through the chain first/)).toBeTruthy();
@@ -180,15 +186,17 @@ describe("the window", () => {
   });
 
   test("shows in the footer how far the gateway has caught up", async () => {
-    const catchingUp = "the gateway catches up with the chain: block 500 of 2000 (25 %)";
+    const catchingUp = telling("the gateway catches up with the chain: block 500 of 2000 (25 %)");
     host.reply("status", { ...status, chainHeight: 500, catchingUp });
     open("#/payments");
-    expect((await screen.findByText("Catching up")).title).toBe(catchingUp);
+    expect((await screen.findByText("Catching up")).title).toBe(
+      "The gateway catches up with the chain: block 500 of 2000 (25 %)",
+    );
   });
 
   test("shows a payout's alarm until staff confirm that it is settled", async () => {
     const payoutId = "b".repeat(40);
-    const alarm = { payoutId, message: "payout bbbb was paid twice", time: "2026-01-12T12:06:20Z" };
+    const alarm = { payoutId, message: telling("payout bbbb was paid twice"), time: "2026-01-12T12:06:20Z" };
     host.reply("status", { ...status, alarms: [alarm] });
     host.reply("dismissAlarm", { alarms: [] });
     open("#/payments");
@@ -210,7 +218,7 @@ describe("the window", () => {
       feeRate: "2.00",
       feeRateWanted: "9.00",
       canBump: true,
-      message: "payout bbbb was sent 7 hours ago and is in no block",
+      message: telling("payout bbbb was sent 7 hours ago and is in no block"),
     };
     host.reply("status", { ...status, stuck: [stuck], stuckPayouts: 3 });
     open("#/payments");
@@ -220,7 +228,7 @@ describe("the window", () => {
   });
 
   test("shows the gateway's warnings and currencies without a fresh rate", async () => {
-    host.reply("status", { ...status, warnings: ["A double-spend was seen"] });
+    host.reply("status", { ...status, warnings: [telling("A double-spend was seen")] });
     open("#/payments");
     expect(await screen.findByText("A double-spend was seen.")).toBeTruthy();
     expect(screen.getByText(/no recent exchange rate for JPY/)).toBeTruthy();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { telling } from "./fixture";
 import { serverWords } from "../src/lib/golive";
 import { personOf, requesterOf, withoutCommands } from "../src/lib/words";
 
@@ -26,16 +27,11 @@ describe("sentences of the gateway in the window", () => {
   });
 
   test.each([
-    [
-      "no connection to the server at ssl://a:50002 (refused): see that it runs",
-      "Can't reach this server. Check the address and your internet.",
-    ],
-    [
-      "backendUrl is set, but no credentials are: set backendCookieFile to the node's file .cookie",
-      "Enter the cookie file, or a user and password.",
-    ],
-    ["the node is on signet, and the setting network says bitcoin", undefined],
-  ])("name a server's fault plainly: %s", (message, shown) => {
+    ["DOWN_NO_SERVER", "Can't reach this server. Check the address and your internet."],
+    ["DOWN_NO_CREDENTIALS", "Enter the cookie file, or a user and password."],
+    ["DOWN_OTHER_NETWORK", undefined],
+  ])("name a server's fault plainly: %s", (code, shown) => {
+    const message = telling("the backend cannot be asked", "CHAIN_DOWN", { _0: telling("a fault", code) });
     expect(serverWords({ ok: false, message })).toBe(shown);
     expect(serverWords({ ok: true, message })).toBeUndefined();
   });

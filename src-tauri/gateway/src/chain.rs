@@ -16,6 +16,7 @@ mod backend_kind;
 mod checks;
 pub(crate) mod configured;
 pub(crate) mod core;
+pub(crate) mod down;
 pub(crate) mod electrum;
 pub(crate) mod hot_scripts;
 pub(crate) mod port;

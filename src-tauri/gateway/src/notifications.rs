@@ -11,6 +11,10 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use hmac_keys::KeyUnread;
 pub(crate) use hmac_keys::{RotateError, holds_key};
+#[cfg(test)]
+pub(crate) use notifier::NotPosted;
 pub(crate) use notifier::{ATTEMPT_TIMEOUT, NoClient, Notifier};
 pub(crate) use receiver::{Received, Receiver, SignatureCheck};

@@ -16,6 +16,10 @@ mod unavailable;
 
 pub(crate) use book::Rates;
 pub(crate) use live::LIVE_SOURCES;
+#[cfg(test)]
+pub(crate) use live::{Unfetched, Unreadable};
+#[cfg(test)]
+pub(crate) use quotes::MedianOutOfRange;
 pub(crate) use quotes::{RatesRow, SourceRow};
 #[cfg(test)]
 pub(crate) use rate_source::{Answer, Question, RateSource, SourceAnswer, SourceFailure, SourceQuote};

@@ -52,6 +52,7 @@ mod open;
 mod reader;
 mod readers;
 mod settings;
+mod telling;
 #[cfg(test)]
 mod testing;
 mod tx;

@@ -34,6 +34,8 @@ pub(crate) use accept::AcceptError;
 pub(crate) use cancel::CancelError;
 pub(crate) use error::WatchError;
 pub(crate) use look::LookPermit;
+#[cfg(test)]
+pub(crate) use restored::HeldAfterScan;
 
 use look::{Patience, Progress};
 

@@ -1,4 +1,5 @@
 // The steps of the guide for going live. Most progress is read from the gateway, so that it survives a closed window.
+import { withinOf } from "./refusal";
 import type { BackendKind } from "./bindings/BackendKind";
 import type { BackupsView } from "./bindings/BackupsView";
 import type { ServerTestItem } from "./bindings/ServerTestItem";
@@ -229,20 +230,23 @@ export interface BackendForm {
   proxy: string;
 }
 
-/** A plain sentence for a server's usual faults, with the remedy; undefined for any other answer. */
+/** Plain sentences for a server's usual faults, with the remedy. */
+const SERVER_FAULTS: Record<string, () => string> = {
+  DOWN_NO_NODE: () => "Can't reach this server. Check the address and your internet.",
+  DOWN_NO_SERVER: () => "Can't reach this server. Check the address and your internet.",
+  DOWN_NO_CREDENTIALS: () => "Enter the cookie file, or a user and password.",
+  DOWN_COOKIE_REFUSED: () => "The node refuses this cookie file. Choose the file of this node.",
+  DOWN_PASSWORD_REFUSED: () => "The node refuses this user and password.",
+  BAD_COOKIE_UNREADABLE: () =>
+    "The cookie file cannot be read. Start the node, or sign in by user and password.",
+};
+
+const FAULT_CODES: ReadonlySet<string> = new Set(Object.keys(SERVER_FAULTS));
+
+/** A plain sentence for a server's usual faults; undefined for any other answer. */
 export function serverWords({ ok, message }: Pick<ServerTestItem, "ok" | "message">): string | undefined {
-  if (ok) return undefined;
-  if (/\bno connection to the (node|server) at\b/.test(message)) {
-    return "Can't reach this server. Check the address and your internet.";
-  }
-  if (message.includes("no credentials are")) return "Enter the cookie file, or a user and password.";
-  if (message.includes("refuses the cookie"))
-    return "The node refuses this cookie file. Choose the file of this node.";
-  if (message.includes("refuses user and password")) return "The node refuses this user and password.";
-  if (/\bcookie file .* cannot be read\b/.test(message)) {
-    return "The cookie file cannot be read. Start the node, or sign in by user and password.";
-  }
-  return undefined;
+  const fault = ok ? undefined : withinOf(message, FAULT_CODES);
+  return fault && SERVER_FAULTS[fault.code]?.();
 }
 
 /** The form filled from the settings. */

@@ -1,6 +1,7 @@
 // The gateway's refusals in the person's language. A refusal carries a code and its values; the words stand in
 // `sentences/`. Nothing is searched in a finished sentence.
 import type { CommandError } from "./bindings/CommandError";
+import type { RefusalView } from "./bindings/RefusalView";
 import type { Sentences } from "./bindings/Sentences";
 import type { Telling } from "./bindings/Telling";
 import type { TellingValue } from "./bindings/TellingValue";
@@ -19,7 +20,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 const SUM = /^\d[\d,]*\.\d+$/;
 
 function asShown(value: TellingValue): string {
-  if (typeof value !== "string") return worded(value) ?? value.message;
+  if (typeof value !== "string") return worded(value) ?? `“${plain(value.message)}”`;
   if (TIME.test(value)) return withTimes(value, nowMs);
   return SUM.test(value) ? inLocale(value) : value;
 }
@@ -45,6 +46,40 @@ export function saidWithin(telling: Telling, labels: Labels = {}): string {
   const words = worded(telling, labels);
   if (words !== undefined) return words;
   return speaksEnglish() ? toldWithin(telling.message) : `details in English: “${plain(telling.message)}”`;
+}
+
+/** The sentences of which a sentence is joined; the sentence itself if it is not. */
+export function partsOf(telling: Telling): Telling[] {
+  const { first, next, last } = telling.values;
+  const joined = [first, next, last].filter((part) => typeof part === "object");
+  return joined.length > 1 ? joined.flatMap(partsOf) : [telling];
+}
+
+/** The first sentence with one of these codes: the sentence itself, or one within it. */
+export function withinOf(telling: Telling, codes: ReadonlySet<string>): Telling | undefined {
+  if (codes.has(telling.code)) return telling;
+  for (const value of Object.values(telling.values)) {
+    const found = typeof value === "object" ? withinOf(value, codes) : undefined;
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const CATCHES_UP: ReadonlySet<string> = new Set([
+  "DOWN_CATCHING_UP",
+  "DOWN_DOWNLOADING",
+  "DOWN_LOADING_MEMPOOL",
+]);
+
+/** The sentence of a node that is still catching up, so that no action is needed. */
+export function nodeCatchesUp(telling: Telling): Telling | undefined {
+  return withinOf(telling, CATCHES_UP);
+}
+
+/** A sentence that no node has accepted a replacement transaction yet, with the reason if it is known. */
+export function untaken(refusal: RefusalView | null): string {
+  const why = refusal ? said(refusal.message) : "No node has taken the new transaction yet";
+  return `${why}. It is broadcast again after each block, and the former transaction stays until then.`;
 }
 
 /** The codes of fields that are no numbers. The forms say it more clearly. */

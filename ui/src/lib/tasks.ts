@@ -1,11 +1,12 @@
 // The tasks that wait for a person, made from facts of the gateway. Home shows each in a line with one button, the status
 // bar counts them, and the other screens show those that stop payments.
+import { nodeCatchesUp, said } from "./refusal";
 import type { DeliveryItem } from "./bindings/DeliveryItem";
 import type { StatusView } from "./bindings/StatusView";
 import type { WarningKind } from "./bindings/WarningKind";
 import { plural } from "./format";
 import type { Route } from "./state/route.svelte";
-import { backendWords, nodeCatchesUp, told } from "./words";
+import { backendWords } from "./words";
 
 export interface Task {
   name: "anomalies" | "offers" | "chain" | "rates" | "shop" | "backup";
@@ -87,13 +88,13 @@ function chain(status: StatusView): Task | undefined {
     return { ...task, text, button: { text: "Choose a server", to } };
   }
   const catchesUp = nodeCatchesUp(status.chainError);
-  if (catchesUp) return { ...task, text: `${told(catchesUp)}. New payments show once it is done.` };
+  if (catchesUp) return { ...task, text: `${said(catchesUp)}. New payments show once it is done.` };
   const refused = status.paymentsRefused === null ? "" : " Until then no payment can be created.";
   const network = status.sandbox ? "the sandbox" : `the Bitcoin network (${backendWords(status.backend)})`;
   return {
     ...task,
     text: `Not connected to ${network}. New payments will not show until the connection is back.${refused}`,
-    details: status.chainError,
+    details: said(status.chainError),
     button: { text: status.sandbox ? "Open the sandbox" : "Check the connection", to },
   };
 }

@@ -10,7 +10,6 @@ import type { PaymentState } from "./bindings/PaymentState";
 import type { PaymentView } from "./bindings/PaymentView";
 import type { PayoutItem } from "./bindings/PayoutItem";
 import type { PayoutState } from "./bindings/PayoutState";
-import type { RefusalView } from "./bindings/RefusalView";
 import type { Resolution } from "./bindings/Resolution";
 import type { StatusView } from "./bindings/StatusView";
 import type { StuckReason } from "./bindings/StuckReason";
@@ -231,12 +230,6 @@ export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string
   return payout.comment ? `${sum} (“${plain(payout.comment)}”)` : sum;
 }
 
-/** A sentence that no node has accepted a replacement transaction yet, with the reason if it is known. */
-export function untaken(refusal: RefusalView | null): string {
-  const why = refusal ? refusal.message : "no node has taken the new transaction yet";
-  return `${capital(why)}. It is broadcast again after each block, and the former transaction stays until then.`;
-}
-
 /** How soon a payout that is approved now will be sent, from the setting `batchSeconds`. */
 export function sentWithin(batchSeconds: string | undefined): string {
   const seconds = Number(batchSeconds ?? NaN);
@@ -349,14 +342,6 @@ export function withoutCommands(text: string): string {
     .replaceAll(/ \([^()]*`tillgate [^`]*`[^()]*\)/g, "")
     .replaceAll(/[:;,.] [^:;,.`]*`tillgate [^`]*`[^:;.]*/g, "")
     .replaceAll(/ \([^()]*\b[a-z]+[A-Z]\w*\)/g, "");
-}
-
-/**
- * The part of a message about a node that is still catching up, so that no action is needed. The gateway writes it in
- * `chain/core/blocks.rs`.
- */
-export function nodeCatchesUp(text: string): string | undefined {
-  return /the node is (?:downloading the chain|catching up|loading its mempool)[^.]*/.exec(text)?.[0];
 }
 
 /** A sentence with the form's labels in place of the settings' names. */

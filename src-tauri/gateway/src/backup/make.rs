@@ -7,6 +7,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::Told as _;
 
 use tillgate_domain::time::Timestamp;
 use tokio::sync::MutexGuard;
@@ -239,7 +240,7 @@ async fn note_ended(
     let at = machine_now();
     let (size, failure) = match made {
         Ok(made) => (made.size_bytes, None),
-        Err(error) => (0, Some(Failure { why: error.to_string(), missing_mark: error.missing_mark() })),
+        Err(error) => (0, Some(Failure { why: error.telling(), missing_mark: error.missing_mark() })),
     };
     let note = gateway.store.write(move |tx| match failure {
         None => tx.finish_backup(&file_id, size, at),

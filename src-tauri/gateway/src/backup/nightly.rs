@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use tokio_util::sync::CancellationToken;
 
 use super::make::{KeySource, Place, make_in_turn, turn};
@@ -26,7 +27,7 @@ const ACTOR: &str = "nightly";
 const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
 /// A fault of nightly backups.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
 pub(crate) enum NightlyFault {
     #[error("no nightly backup is made, because no passphrase is set: `tillgate backup --set-passphrase`")]
     NoPassphrase,
@@ -34,13 +35,22 @@ pub(crate) enum NightlyFault {
         "the last backup to the folder of nightly backups failed, and is tried again in an hour: {why} ({last_good})"
     )]
     Failed {
-        why: String,
-        last_good: String,
+        why: Telling,
+        last_good: LastGood,
         /// Whether the folder's mark is missing.
         is_other_folder: bool,
     },
     #[error("no backup was made last night: {last_good}; nightly backups need a running Tillgate")]
-    Late { last_good: String },
+    Late { last_good: LastGood },
+}
+
+/// The last good backup.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
+pub(crate) enum LastGood {
+    #[error("there is no good backup yet")]
+    None,
+    #[error("the last good backup is of {at}")]
+    At { at: String },
 }
 
 /// Makes nightly backups until `shutdown`.
@@ -104,14 +114,12 @@ pub(crate) fn nightly_fault(
         return Ok(Some(NightlyFault::NoPassphrase));
     }
     let good = reader.last_nightly_backup(BackupState::Good)?;
-    let last_good = good.as_ref().map_or_else(
-        || "there is no good backup yet".to_owned(),
-        |good| format!("the last good backup is of {}", good.begun_at.iso_seconds()),
-    );
+    let last_good =
+        good.as_ref().map_or_else(|| LastGood::None, |good| LastGood::At { at: good.begun_at.iso_seconds() });
     if let Some(failed) = reader.last_nightly_backup(BackupState::Failed)?
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {
-        let why = failed.failure.unwrap_or_default();
+        let why = failed.failure.unwrap_or_else(|| Telling::of_text(String::new()));
         // The stored failure may be of a former folder, or of this folder before it was named again.
         let mark = Mark::known(reader, Path::new(&folder))?;
         let is_other_folder =

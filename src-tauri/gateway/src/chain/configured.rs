@@ -1,7 +1,10 @@
 //! The backend that the settings name. It is replaced when the settings change, and missing when they name no backend.
 
+use crate::chain::down::Down;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::Telling;
+use tillgate_told::Told;
 
 use bitcoin::{Network, Transaction, Txid};
 use parking_lot::RwLock;
@@ -61,7 +64,7 @@ impl Configured {
     }
 
     /// Replaces the servers; `Err` says why there is none. The memory about the previous servers is dropped.
-    pub(crate) fn configure(&self, options: Result<Option<BackendOptions>, String>) {
+    pub(crate) fn configure(&self, options: Result<Option<BackendOptions>, Telling>) {
         let chain = match options {
             Ok(Some(options)) => self.open(&options),
             Ok(None) => Err(none()),
@@ -127,12 +130,12 @@ pub(crate) fn open_one(
     }
 }
 
-fn opened<C: Chain + 'static>(chain: Result<C, impl ToString>) -> Result<Arc<dyn Chain>, ChainDown> {
-    chain.map(|chain| Arc::new(chain) as Arc<dyn Chain>).map_err(|error| ChainDown(error.to_string()))
+fn opened<C: Chain + 'static>(chain: Result<C, impl Told>) -> Result<Arc<dyn Chain>, ChainDown> {
+    chain.map(|chain| Arc::new(chain) as Arc<dyn Chain>).map_err(|error| ChainDown(error.telling()))
 }
 
 fn none() -> ChainDown {
-    ChainDown("no Bitcoin backend is set: set backendUrl to your node's address, like http://127.0.0.1:8332, and backendCookieFile or backendUser for the login".to_owned())
+    Down::NotSet.into()
 }
 
 impl Chain for Configured {
@@ -205,11 +208,11 @@ impl Chain for Configured {
         Some(&self.wake)
     }
 
-    fn fault(&self) -> Option<String> {
+    fn fault(&self) -> Option<Telling> {
         self.chain().ok()?.fault()
     }
 
-    fn fault_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<Telling> {
         self.chain().ok()?.fault_once_tried()
     }
 }

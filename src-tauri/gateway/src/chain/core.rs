@@ -21,6 +21,7 @@ mod submit;
 mod unconfirmed;
 
 use std::time::Duration;
+use tillgate_told::Telling;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network, Transaction, Txid};
@@ -36,7 +37,11 @@ use super::checks::sanitized::sanitized;
 use super::checks::{errors, header_rules};
 use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
 
+#[cfg(test)]
+pub(crate) use notices::NoNotices;
 pub(crate) use notices::{NoticesOptions, NoticesPace};
+#[cfg(test)]
+pub(crate) use options::BadCookie;
 pub(crate) use options::{BadNode, CoreOptions, Credentials};
 
 use notices::Notices;
@@ -173,11 +178,11 @@ impl Chain for CoreChain {
         self.notices.as_ref().map(Notices::wake)
     }
 
-    fn fault(&self) -> Option<String> {
+    fn fault(&self) -> Option<Telling> {
         self.notices.as_ref()?.fault()
     }
 
-    fn fault_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<Telling> {
         self.notices.as_ref()?.fault_once_tried()
     }
 }

@@ -24,6 +24,7 @@ use serde::de::IgnoredAny;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -32,6 +33,8 @@ use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeR
 use super::waker::Waker;
 
 use calls::subscribe_tip;
+#[cfg(test)]
+pub(crate) use connection::NotAccepted;
 use connection::{Asker, Client};
 pub(crate) use connection::{BadServer, ElectrumOptions, Fingerprint};
 use state::State;
@@ -174,11 +177,11 @@ impl Chain for ElectrumChain {
         Some(self.waker.notify())
     }
 
-    fn fault(&self) -> Option<String> {
+    fn fault(&self) -> Option<Telling> {
         None
     }
 
-    fn fault_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<Telling> {
         None
     }
 }

@@ -1,6 +1,8 @@
 //! The port to a Bitcoin backend: the trait that each backend implements, and its questions and answers.
 
+use super::down::Down;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use tillgate_told::{Telling, Told};
 
 use bitcoin::{FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};
@@ -164,7 +166,20 @@ pub struct LookAnswer {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("the Bitcoin backend cannot be asked: {0}")]
-pub struct ChainDown(pub String);
+pub struct ChainDown(pub Telling);
+
+impl ChainDown {
+    /// A reason in the words of a server, or one that only the log of an expert needs.
+    pub(crate) fn of_text(why: impl Into<String>) -> Self {
+        Self(Telling::of_text(why))
+    }
+}
+
+impl From<Down> for ChainDown {
+    fn from(why: Down) -> Self {
+        Self(why.telling())
+    }
+}
 
 /// The outcome of a broadcast.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -278,10 +293,10 @@ pub trait Chain: Send + Sync {
     fn wake(&self) -> Option<&Notify>;
 
     /// A defect that does not prevent looks, as a sentence with the remedy.
-    fn fault(&self) -> Option<String>;
+    fn fault(&self) -> Option<Telling>;
 
     /// The same defect, once the first attempt to receive notices has ended. Blocks until then.
-    fn fault_once_tried(&self) -> Option<String>;
+    fn fault_once_tried(&self) -> Option<Telling>;
 }
 
 /// Scripts for a test that asks about none.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::Telling;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
@@ -50,7 +51,7 @@ impl SandboxChain {
         let faults = self.sandbox.faults().map_err(down)?;
         std::thread::sleep(Duration::from_millis(faults.latency_ms));
         if faults.chain_down {
-            return Err(ChainDown("the sandbox was told to be unreachable".to_owned()));
+            return Err(ChainDown::of_text("the sandbox was told to be unreachable".to_owned()));
         }
         Ok(faults)
     }
@@ -194,11 +195,11 @@ impl Chain for SandboxChain {
         None
     }
 
-    fn fault(&self) -> Option<String> {
+    fn fault(&self) -> Option<Telling> {
         None
     }
 
-    fn fault_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<Telling> {
         None
     }
 }
@@ -257,12 +258,12 @@ fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
             Ok(Broadcast::Conflict(refusal.to_string()))
         }
         BroadcastRefusal::Storage(error) => Err(down(*error)),
-        BroadcastRefusal::Unanswered => Err(ChainDown(refusal.to_string())),
+        BroadcastRefusal::Unanswered => Err(ChainDown::of_text(refusal.to_string())),
         refusal => Ok(Broadcast::Refused(refusal.to_string())),
     }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err calls it with the error by value")]
 fn down(error: SandboxError) -> ChainDown {
-    ChainDown(error.to_string())
+    ChainDown::of_text(error.to_string())
 }

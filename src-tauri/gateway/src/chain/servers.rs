@@ -1,8 +1,11 @@
 //! Several servers of one kind, as one backend. Each request goes to the first server that answers. All answers of one
 //! look come from one server. A server on another network is asked only for its network.
 
+use crate::chain::down::Down;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::Telling;
+use tillgate_told::Told as _;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network, Transaction, Txid};
@@ -75,10 +78,11 @@ impl Servers {
                     return Ok((number, answer));
                 }
                 Err(error) if error.is_tip_changed() && !self.has_failed(server) => return Err(error),
-                Err(error) => reasons.push(format!("{}: {}", server.name, error.0)),
+                Err(error) => reasons.push(Down::OfServer { name: server.name.clone(), why: error.0 }.telling()),
             }
         }
-        Err(ChainDown(reasons.join("; ")))
+        let both = |first, next| Down::Both { first, next }.telling();
+        Err(ChainDown(reasons.into_iter().reduce(both).unwrap_or_else(|| Down::NotSet.telling())))
     }
 
     /// Asks a server on our network and notes a failure. A block that arrived meanwhile is no failure.
@@ -104,10 +108,7 @@ impl Servers {
         if genesis == self.genesis {
             return Ok(());
         }
-        Err(ChainDown(format!(
-            "it is on the network that begins with block {genesis}, and the setting network says {}: take it out of backendUrl",
-            self.network
-        )))
+        Err(Down::OtherServersNetwork { genesis: genesis.to_string(), network: self.network }.into())
     }
 
     fn by_preference(&self) -> Vec<(usize, &Server)> {
@@ -203,11 +204,11 @@ impl Chain for Servers {
         Some(self.active.notify())
     }
 
-    fn fault(&self) -> Option<String> {
+    fn fault(&self) -> Option<Telling> {
         self.servers.iter().find_map(|server| server.chain.fault())
     }
 
-    fn fault_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<Telling> {
         self.servers.iter().find_map(|server| server.chain.fault_once_tried())
     }
 }
@@ -247,7 +248,7 @@ mod tests {
         }
 
         fn answer(&self) -> Result<(), ChainDown> {
-            if self.is_down.load(Ordering::SeqCst) { Err(ChainDown("silent".to_owned())) } else { Ok(()) }
+            if self.is_down.load(Ordering::SeqCst) { Err(ChainDown::of_text("silent".to_owned())) } else { Ok(()) }
         }
 
         fn looks(&self) -> u32 {
@@ -349,11 +350,11 @@ mod tests {
             None
         }
 
-        fn fault(&self) -> Option<String> {
+        fn fault(&self) -> Option<Telling> {
             None
         }
 
-        fn fault_once_tried(&self) -> Option<String> {
+        fn fault_once_tried(&self) -> Option<Telling> {
             None
         }
     }
@@ -456,7 +457,9 @@ mod tests {
         ours.is_down.store(true, Ordering::SeqCst);
         let why = servers.tip().unwrap_err().0;
         assert!(
-            why.contains("server 0") && why.contains("take it out of backendUrl") && why.contains("server 1"),
+            why.message.contains("server 0")
+                && why.message.contains("take it out of backendUrl")
+                && why.message.contains("server 1"),
             "{why}"
         );
     }

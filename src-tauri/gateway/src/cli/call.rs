@@ -69,7 +69,7 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
         Command::VerifyWords(_) => view["fits"] != Value::Bool(true),
         _ => false,
     };
-    if let (Form::Json, Some(refusal)) = (form, view["refusal"]["message"].as_str()) {
+    if let (Form::Json, Some(refusal)) = (form, view["refusal"]["message"]["message"].as_str()) {
         // The record on stdout does not hold the refusal.
         let _ = writeln!(std::io::stderr(), "tillgate: {refusal}; the transaction is broadcast again after each block");
     }
@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn only_the_command_line_says_to_start_the_gateway() {
-        let error = CommandError::from(ReplaceError::Unseen("the backend is being asked".to_owned()));
+        let error =
+            CommandError::from(ReplaceError::Unseen(tillgate_told::Telling::of_text("the backend is being asked")));
         assert!(!error.to_string().contains("tillgate"), "the window must name no command: {error}");
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("`tillgate serve`")));
     }

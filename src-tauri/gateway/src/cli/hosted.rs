@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use tillgate_told::Telling;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use tokio::runtime::Runtime;
@@ -13,7 +14,7 @@ use super::failure::Failure;
 use super::options::options;
 use super::{call, environment, log, privacy, runtime, serve, usage};
 use crate::app::App;
-use crate::console::StatusView;
+use crate::console::{Refusal, StatusView};
 use crate::machine::data_dir;
 use crate::machine::environment::Environment;
 
@@ -31,9 +32,9 @@ pub struct Hosted {
 #[derive(Debug)]
 pub enum NotServing {
     /// Another process serves the same data, which is no failure.
-    Elsewhere(String),
+    Elsewhere(Refusal),
     /// No process serves.
-    Failed(String),
+    Failed(Refusal),
 }
 
 impl Hosted {
@@ -107,11 +108,10 @@ impl Hosted {
         };
         let Err(Failure(why)) = served else { return Ok(()) };
         Err(match call::running(&self.common.of(environment)).await {
-            Some(StatusView { api: Some(api), .. }) => NotServing::Elsewhere(format!(
-                "Another Tillgate serves this data directory, at {api}. Use its own window, or the command line. \
-                 To work in this window, stop it and choose “Try again”. ({why})"
-            )),
-            Some(StatusView { api: None, .. }) | None => NotServing::Failed(why),
+            Some(StatusView { api: Some(api), .. }) => NotServing::Elsewhere(Refusal::GatewayElsewhere { api, why }),
+            Some(StatusView { api: None, .. }) | None => {
+                NotServing::Failed(Refusal::GatewayDown { why: Telling::of_text(why) })
+            }
         })
     }
 

@@ -2,6 +2,7 @@
 //! payout. Each alarm is shown until staff dismiss it.
 
 use serde::{Deserialize, Serialize};
+use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
@@ -35,7 +36,7 @@ pub struct AlarmsView {
 pub struct AlarmItem {
     pub payout_id: String,
     /// The event and the remedy, in a sentence.
-    pub message: String,
+    pub message: Telling,
     /// The time of the event, ISO 8601.
     pub time: String,
 }
@@ -65,6 +66,6 @@ impl AlarmItem {
             AlarmKind::PayoutPaidTwice => StaffWarning::PayoutPaidTwice { payout_id },
             AlarmKind::PayoutSentByCopy => StaffWarning::PayoutSentByCopy { payout_id },
         };
-        Self { payout_id: payout_id.to_string(), message: what.to_string(), time: alarm.at.iso_seconds() }
+        Self { payout_id: payout_id.to_string(), message: what.telling(), time: alarm.at.iso_seconds() }
     }
 }

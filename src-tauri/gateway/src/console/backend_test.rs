@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::{Telling, Told};
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
@@ -14,7 +15,7 @@ use zeroize::Zeroize as _;
 
 use super::ask::{Ask, Asker};
 use super::backend_defect::backend_defect;
-use super::doctor::{answers, reaches_back};
+use super::doctor::{Answers, reaches_back};
 use super::error::CommandError;
 use crate::chain::configured::{BackendOptions, open_one};
 use crate::chain::waker::Waker;
@@ -87,7 +88,7 @@ pub struct ServerTestItem {
     /// Whether the server can be used.
     pub ok: bool,
     /// The finding, and the remedy if there is a fault.
-    pub message: String,
+    pub message: Telling,
     /// `bitcoin`, `testnet4`, `signet` or `regtest`.
     pub network: Option<String>,
     /// The height of the server's best block.
@@ -102,6 +103,19 @@ pub struct ServerTestItem {
     pub fingerprint: Option<String>,
 }
 
+/// The findings of a test.
+#[derive(Debug, thiserror::Error, Told)]
+pub(super) enum Tested {
+    #[error("the test of this server failed: see the log")]
+    Failed,
+    #[error("the server did not answer within {seconds} s: check that it runs, and that this machine can reach it")]
+    Late { seconds: u64 },
+    #[error(
+        "the backend answers, its best block is {height}, which is {hours} h old: check that the server is connected to other nodes, and that this machine's clock is right"
+    )]
+    Stale { height: u32, hours: i64 },
+}
+
 /// The answer of a reachable server.
 struct ServerAnswer {
     height: u32,
@@ -109,18 +123,18 @@ struct ServerAnswer {
     pruned_from: u32,
     software: Option<String>,
     /// A fault that was found although the server answered.
-    wrong: Option<String>,
+    wrong: Option<Telling>,
 }
 
 /// The reason why a server cannot be used.
 struct Refused {
-    why: String,
+    why: Telling,
     /// The SHA-256 of the certificate to pin, if an unknown certificate is the only fault.
     certificate_to_pin: Option<String>,
 }
 
 impl Refused {
-    const fn new(why: String) -> Self {
+    const fn new(why: Telling) -> Self {
         Self { why, certificate_to_pin: None }
     }
 }
@@ -179,7 +193,7 @@ impl TestBackend {
         let gateway = Arc::clone(gateway);
         let options = tokio::task::spawn_blocking(move || gateway.backend_options(&backend)).await;
         let options = options.map_err(|_| CommandError::internal())?;
-        options.map_err(|why| CommandError::of("CHAIN_NOT_READY", &why))
+        options.map_err(|why| CommandError::told("CHAIN_NOT_READY", &why))
     }
 }
 
@@ -191,20 +205,16 @@ fn ask_one(
 ) -> impl Future<Output = Result<ServerAnswer, Refused>> + Send + use<> {
     let (gateway, options, runtime) = (Arc::clone(gateway), options.clone(), Handle::current());
     let asked = tokio::task::spawn_blocking(move || {
-        let chain =
-            open_one(&options, &url, runtime, Waker::default()).map_err(|down| Refused::new(down.to_string()))?;
+        let chain = open_one(&options, &url, runtime, Waker::default()).map_err(|down| Refused::new(down.telling()))?;
         ask_server(&gateway, chain.as_ref())
-            .map_err(|down| Refused { why: down.to_string(), certificate_to_pin: chain.certificate_to_pin() })
+            .map_err(|down| Refused { why: down.telling(), certificate_to_pin: chain.certificate_to_pin() })
     });
     async move {
         // After a time-out the thread ends by itself, because each of its requests is limited to `ANSWERED_WITHIN`.
         match timeout(TESTED_WITHIN, asked).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Refused::new("the test of this server failed: see the log".to_owned())),
-            Err(_) => Err(Refused::new(format!(
-                "the server did not answer within {} s: check that it runs, and that this machine can reach it",
-                TESTED_WITHIN.as_secs()
-            ))),
+            Ok(Err(_)) => Err(Refused::new(Tested::Failed.telling())),
+            Err(_) => Err(Refused::new(Tested::Late { seconds: TESTED_WITHIN.as_secs() }.telling())),
         }
     }
 }
@@ -251,12 +261,8 @@ fn item(
     let stale = options.network == bitcoin::Network::Bitcoin && age_ms > STALE_MS;
     let message = match answer.wrong.clone() {
         Some(wrong) => wrong,
-        None if stale => format!(
-            "{}, which is {} h old: check that the server is connected to other nodes, and that this machine's clock is right",
-            answers(answer.height),
-            age_ms / 3_600_000
-        ),
-        None => answers(answer.height),
+        None if stale => Tested::Stale { height: answer.height, hours: age_ms / 3_600_000 }.telling(),
+        None => Answers { height: answer.height }.telling(),
     };
     ServerTestItem {
         url: url.to_owned(),

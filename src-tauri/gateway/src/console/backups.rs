@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 use zeroize::Zeroize as _;
 
@@ -93,7 +94,7 @@ pub struct BackupsView {
     /// The time of the next nightly backup, ISO 8601.
     pub next_at: Option<String>,
     /// The fault of the nightly backups, with the remedy at the command line.
-    pub trouble: Option<String>,
+    pub trouble: Option<Telling>,
     /// The kind of the fault.
     #[serde(default)]
     pub trouble_kind: Option<WarningKind>,
@@ -258,7 +259,7 @@ fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreE
         nightly: reader.nightly_backups()?.iter().map(item).collect(),
         next_at: backup::due_at(gateway, reader, now)?.map(Timestamp::iso_seconds),
         trouble_kind: fault.as_ref().map(WarningKind::from),
-        trouble: fault.map(|fault| fault.to_string()),
+        trouble: fault.map(|fault| fault.telling()),
         passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment)).unwrap_or(u32::MAX),
         sheet: SheetView::of(gateway, reader)?,
     })

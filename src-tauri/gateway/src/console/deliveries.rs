@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::notification::{NotificationState, SubjectKind};
+use tillgate_told::Telling;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
@@ -59,7 +60,7 @@ pub struct DeliveryItem {
     /// The HTTP status of the server's answer.
     pub status_code: Option<u16>,
     /// The reason why the attempt failed, for people.
-    pub error: Option<String>,
+    pub error: Option<Telling>,
     /// The first KiB of the server's answer.
     pub answer: Option<String>,
     pub notification_state: NotificationState,

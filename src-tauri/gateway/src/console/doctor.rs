@@ -5,6 +5,7 @@ mod machine;
 
 use std::path::Path;
 use std::sync::Arc;
+use tillgate_told::{Telling, Told};
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::format_btc_signed;
@@ -20,7 +21,7 @@ use super::backend_defect::backend_defect;
 use super::error::CommandError;
 use super::payouts::{StuckItem, StuckPayouts, Waiting, queued};
 use super::status::{host, silent, strays};
-use super::wallet::{NOTHING_FOUND, OtherTypeView, has_found_nothing};
+use super::wallet::{NothingFound, OtherTypeView, has_found_nothing};
 use crate::backup;
 use crate::chain::Chain;
 use crate::gateway::{Gateway, WaitCause, standstill};
@@ -161,15 +162,15 @@ fn chain(gateway: &Gateway) -> Finding {
         }
     }
     if gateway.configured.is_some() {
-        reaches_back(gateway, gateway.chain.as_ref())?;
+        reaches_back(gateway, gateway.chain.as_ref()).map_err(|why| why.to_string())?;
     }
     // The command `Status` shows this error as well.
     if let Some(error) = status.error {
-        return Err(error);
+        return Err(error.to_string());
     }
     let now = gateway.clock.now();
     if let Some(begun_anew) = status.begun_anew(now) {
-        return Err(begun_anew);
+        return Err(begun_anew.to_string());
     }
     if let Some(catching_up) = status.catching_up {
         return Err(format!("{catching_up}: new payments are possible once it has caught up"));
@@ -179,32 +180,42 @@ fn chain(gateway: &Gateway) -> Finding {
     }
     let defect = backend_defect(gateway, gateway.chain.as_ref(), &identity, &tip);
     if let Some(fault) = defect.or_else(|| gateway.chain.fault_once_tried()) {
-        return Err(fault);
+        return Err(fault.to_string());
     }
     match standstill::unreported(&status.unreported) {
-        Some(unreported) => Err(unreported),
-        None => Ok(answers(tip.height)),
+        Some(unreported) => Err(unreported.to_string()),
+        None => Ok(Answers { height: tip.height }.to_string()),
     }
 }
 
-/// The sentence for a backend without a fault.
-pub(super) fn answers(height: u32) -> String {
-    format!("the backend answers, its best block is {height}")
+/// A backend without a fault.
+#[derive(Debug, thiserror::Error, Told)]
+#[error("the backend answers, its best block is {height}")]
+pub(super) struct Answers {
+    pub height: u32,
+}
+
+/// A node without the blocks that a first look needs.
+#[derive(Debug, thiserror::Error, Told)]
+#[error(
+    "the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins that came between these blocks are not seen"
+)]
+pub(super) struct Pruned {
+    first: u32,
+    birth: u32,
 }
 
 /// Checks that the backend stores all blocks since the wallet's birth. Only a first look and a look after a restore
 /// need them.
-pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), String> {
-    let first = chain.first_block().map_err(|error| error.to_string())?;
+pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), Telling> {
+    let first = chain.first_block().map_err(|error| error.telling())?;
     let (birth, restore) = gateway
         .store
         .read(|reader| Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?)))
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.telling())?;
     let is_looked_from = gateway.last_look.watched().is_some() && restore.is_none();
     match birth {
-        Some(birth) if first > birth.saturating_add(1) && !is_looked_from => Err(format!(
-            "the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins that came between these blocks are not seen"
-        )),
+        Some(birth) if first > birth.saturating_add(1) && !is_looked_from => Err(Pruned { first, birth }.telling()),
         _ => Ok(()),
     }
 }
@@ -219,7 +230,7 @@ async fn rates(gateway: &Gateway) -> Finding {
     let settings = gateway.settings.snapshot();
     let refusals: Vec<_> =
         settings.currencies.iter().filter_map(|currency| gateway.rates.rate_for(*currency, now).err()).collect();
-    let silent: Vec<String> = gateway.rates.source_rows().iter().filter_map(silent).collect();
+    let silent: Vec<String> = gateway.rates.source_rows().iter().filter_map(silent).map(|it| it.to_string()).collect();
     let mut wrong = Vec::new();
     if !refusals.is_empty() {
         let missing: Vec<String> =
@@ -236,7 +247,7 @@ async fn rates(gateway: &Gateway) -> Finding {
         ));
         wrong.extend(silent.iter().cloned());
     }
-    wrong.extend(strays(&gateway.rates.rows(now), &settings.currencies));
+    wrong.extend(strays(&gateway.rates.rows(now), &settings.currencies).iter().map(ToString::to_string));
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }
@@ -316,7 +327,7 @@ fn restore(gateway: &Gateway) -> Finding {
     };
     Ok(match gateway.store.read(read).map_err(|error| error.to_string())? {
         Some((true, ..)) => {
-            return Err(NOTHING_FOUND.to_owned());
+            return Err(NothingFound.to_string());
         }
         Some((false, _, Some(other))) => other.sentence(),
         Some((false, restore, None)) if restore.is_dangerous() => "the look through the chain has not ended".to_owned(),

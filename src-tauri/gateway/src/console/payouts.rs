@@ -36,15 +36,21 @@ use crate::store::{Reader, StoreError};
 pub(crate) use abandon::{AbandonEstimateView, AbandonPayout, AbandonedView, EstimateAbandon};
 pub(crate) use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
 pub(crate) use estimate::{AnomalyAlike, EstimatePayout, EstimateView, PaidBefore};
+#[cfg(test)]
+pub(super) use replaced::BackendRefusal;
 pub(crate) use replaced::RefusalView;
 pub(crate) use send::{EstimateSend, SendEstimateView, SendPayout, SentAloneView};
 pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
 pub(crate) use stuck::StuckItem;
 pub(super) use stuck::StuckPayouts;
+#[cfg(test)]
+pub(super) use stuck::StuckSentence;
 pub(super) use twins::HeldFor;
 pub(crate) use twins::TwinItem;
 pub(super) use typed::plain_btc;
 use typed::{plain_fiat, typed};
+#[cfg(test)]
+pub(super) use view::HighFee;
 use view::Shown;
 pub(crate) use view::{PayoutItem, PayoutView, VersionItem};
 pub(super) use view::{queued, show};

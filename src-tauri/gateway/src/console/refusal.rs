@@ -1,7 +1,7 @@
 //! Refusals that no use case gives: of the console, of the control socket and of the window's program.
 
 use tillgate_domain::id::Id;
-use tillgate_told::Told;
+use tillgate_told::{Telling, Told};
 
 use crate::anomalies::RefundError;
 
@@ -29,7 +29,7 @@ pub(super) struct RefundedByPayout {
 }
 
 /// A refusal of the console or of the window's program.
-#[derive(Debug, thiserror::Error, Told)]
+#[derive(Debug, Clone, thiserror::Error, Told)]
 #[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Refusal {
     #[error("something failed inside Tillgate: its log says more")]
@@ -54,6 +54,20 @@ pub enum Refusal {
     FileNotSaved { path: String, error: String },
     #[error("The gateway opens its database.")]
     GatewayOpening,
+    #[error("The gateway was stopped.")]
+    GatewayStopped,
+    #[error("The gateway failed. Its log on standard error says why.")]
+    GatewayFailed,
+    #[error("Tillgate could not start here: {why}")]
+    GatewayDown { why: Telling },
+    #[error(
+        "Another Tillgate serves this data directory, at {api}. Use its own window, or the command line. To work in this window, stop it and choose “Try again”. ({why})"
+    )]
+    GatewayElsewhere { api: String, why: String },
+    #[error("The command failed. The log on standard error says why.")]
+    CommandFailed,
+    #[error("The command is for the environment {0}, which does not run in this window.")]
+    OtherEnvironment(String),
 }
 
 /// A fault of an argument. Its text continues the argument's name.

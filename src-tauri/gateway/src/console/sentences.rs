@@ -8,26 +8,42 @@ use tillgate_domain::payout::address::AddressRefusal;
 use tillgate_domain::payout::limit::LimitRefusal;
 use tillgate_domain::payout::offer::OfferTooLarge;
 use tillgate_domain::permission::NotPermissions;
+use tillgate_domain::rates::NoRate;
 use tillgate_told::{Sentences, Told};
 
+use super::backend_test::Tested;
+use super::doctor::{Answers, Pruned};
+use super::payouts::{BackendRefusal, HighFee, StuckSentence};
 use super::refusal::{ArgumentFault, NotFound, RefundedByPayout, Refusal};
+use super::status::{FirstLook, GivenUp, RateSources};
+use super::wallet::NothingFound;
 use crate::access::api_keys::KeyError;
 use crate::anomalies::{DismissError, RefundError};
-use crate::backup::BackupError;
+use crate::backup::{BackupError, NightlyFault};
+use crate::chain::core::{BadCookie, BadNode, NoNotices};
+use crate::chain::down::Down;
+use crate::chain::electrum::{BadServer, NotAccepted};
 use crate::field_errors::Fault;
+use crate::gateway::{FailureReason, LookWarning, StaffWarning, StandsStill, Unreported, Waits};
 use crate::labels::LabelsFileError;
-use crate::notifications::RotateError;
+use crate::machine::ballast::ReserveFreed;
+use crate::machine::outgoing::{self, CertificateFault, TlsFault};
+use crate::notifications::{KeyUnread, NotPosted, RotateError};
 use crate::payments::CreateError;
 use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
 use crate::rates::RateUnavailable;
+use crate::rates::{MedianOutOfRange, Unfetched, Unreadable};
 use crate::sandbox::{BodyFault, CallError, Missing};
 use crate::sender::{NamedRateError, ReleaseError, ReplaceError};
 use crate::settings::SettingError;
+use crate::settlement::twins::CopyInUse;
 use crate::setup::{DraftError, SetupError};
 use crate::store::StoreError;
 use crate::store::notify_hosts::NotHosts;
+use crate::store::sender_hold::HoldReason;
 use crate::takings::NotDays;
-use crate::watcher::{AcceptError, CancelError};
+use crate::wallet::spend::{DraftError as SpendDraftError, SignError as SpendError};
+use crate::watcher::{AcceptError, CancelError, HeldAfterScan, WatchError};
 
 /// All sentences that a refusal can have.
 fn all() -> Sentences {
@@ -37,29 +53,53 @@ fn all() -> Sentences {
         AddressRefusal::sentences,
         Ambiguous::sentences,
         AmountError::sentences,
+        Answers::sentences,
         ApproveError::sentences,
         ArgumentFault::sentences,
+        BackendRefusal::sentences,
         BackupError::sentences,
+        BadServer::sentences,
+        BadCookie::sentences,
+        BadNode::sentences,
         BodyFault::sentences,
         CallError::sentences,
         CancelError::sentences,
+        CertificateFault::sentences,
+        CopyInUse::sentences,
         CreateError::sentences,
         DismissError::sentences,
+        Down::sentences,
         DraftError::sentences,
+        FailureReason::sentences,
         Fault::sentences,
+        FirstLook::sentences,
+        GivenUp::sentences,
+        HighFee::sentences,
+        HoldReason::sentences,
         LabelsFileError::sentences,
         KeyError::sentences,
+        KeyUnread::sentences,
         LimitError::sentences,
         LimitRefusal::sentences,
+        LookWarning::sentences,
+        MedianOutOfRange::sentences,
         Missing::sentences,
         NamedRateError::sentences,
+        NightlyFault::sentences,
+        NoNotices::sentences,
+        NoRate::sentences,
+        NotAccepted::sentences,
         NotDays::sentences,
+        NotPosted::sentences,
         NotFound::sentences,
         NotHosts::sentences,
         NotPermissions::sentences,
+        NothingFound::sentences,
         OfferError::sentences,
         OfferTooLarge::sentences,
         PriceRefusal::sentences,
+        Pruned::sentences,
+        RateSources::sentences,
         RateUnavailable::sentences,
         RefundError::sentences,
         RefundedByPayout::sentences,
@@ -67,10 +107,25 @@ fn all() -> Sentences {
         RejectError::sentences,
         ReleaseError::sentences,
         ReplaceError::sentences,
+        ReserveFreed::sentences,
         RotateError::sentences,
+        HeldAfterScan::sentences,
         SettingError::sentences,
         SetupError::sentences,
+        SpendDraftError::sentences,
+        SpendError::sentences,
+        StaffWarning::sentences,
+        StandsStill::sentences,
         StoreError::sentences,
+        StuckSentence::sentences,
+        Tested::sentences,
+        TlsFault::sentences,
+        Unfetched::sentences,
+        Unreadable::sentences,
+        Unreported::sentences,
+        Waits::sentences,
+        WatchError::sentences,
+        outgoing::Failure::sentences,
     ] {
         add(&mut all);
     }

@@ -6,10 +6,15 @@ mod warnings;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 pub(crate) use self::backend::BackendItem;
+#[cfg(test)]
+pub(super) use self::sources::RateSources;
 pub(crate) use self::sources::{silent, strays};
+#[cfg(test)]
+pub(super) use self::warnings::GivenUp;
 pub(crate) use self::warnings::WarningKind;
 use self::warnings::{Seen, Warnings};
 use super::alarms::{AlarmItem, alarms};
@@ -27,8 +32,10 @@ use crate::store::{Reader, StoreError};
 /// The most failing servers that are named, because the panel's footer has no room for more.
 const SERVERS_NAMED: usize = 3;
 
-/// The text of `catching_up` before the first look since the start has ended.
-const FIRST_LOOK: &str = "the first look at the chain since the start has not ended";
+/// The state before the first look since the start has ended.
+#[derive(Debug, thiserror::Error, Told)]
+#[error("the first look at the chain since the start has not ended")]
+pub(super) struct FirstLook;
 
 /// Asks for the state of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -59,14 +66,14 @@ pub struct StatusView {
     /// The time of the last successful look, ISO 8601 with milliseconds; absent before the first look.
     pub chain_looked_at: Option<String>,
     /// The reason why the last look failed; absent if it succeeded.
-    pub chain_error: Option<String>,
+    pub chain_error: Option<Telling>,
     /// The reason why the state of the chain forbids new payments; absent if the last complete look is recent.
     #[serde(default)]
-    pub payments_refused: Option<String>,
+    pub payments_refused: Option<Telling>,
     /// A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
     /// look has ended since the start.
     #[serde(default)]
-    pub catching_up: Option<String>,
+    pub catching_up: Option<Telling>,
     /// The present rates.
     pub rates: Vec<RateItem>,
     /// The sources of rates, and the state of each.
@@ -95,7 +102,7 @@ pub struct StatusView {
     #[serde(default)]
     pub folder: String,
     /// Warnings for staff: sentences with the remedy at the command line.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Telling>,
     /// The kind of each warning, in the order of `warnings`.
     #[serde(default)]
     pub warning_kinds: Vec<WarningKind>,
@@ -124,11 +131,11 @@ pub struct StatusView {
     #[ts(type = "number")]
     pub payouts_queued: u64,
     /// The reason why approved payouts wait, without a remedy; absent if they wait only for the next batch.
-    pub sender_waits_for: Option<String>,
+    pub sender_waits_for: Option<Telling>,
     /// The kind of `sender_waits_for`.
     pub sender_wait_cause: Option<WaitCause>,
     /// The reason why the sender is on hold, so that it signs nothing; absent if it is not on hold.
-    pub sender_hold: Option<String>,
+    pub sender_hold: Option<Telling>,
     /// The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender. `RESTORED` ends by itself,
     /// and `RESTORE_STOPPED` after staff continue the look.
     #[serde(default)]
@@ -184,7 +191,7 @@ pub struct RateSourceItem {
     #[ts(type = "number | null")]
     pub age_seconds: Option<u64>,
     /// The reason why the source did not answer when it was last asked; absent if it answered.
-    pub error: Option<String>,
+    pub error: Option<Telling>,
     /// When the source will be asked next, ISO 8601; absent if that is due now.
     pub next_at: Option<String>,
 }
@@ -226,13 +233,13 @@ impl Ask for Status {
     }
 }
 
-fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> Result<StatusView, StoreError> {
+fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<Telling>) -> Result<StatusView, StoreError> {
     let watched = gateway.last_look.status();
     let served = gateway.served.get();
     let now = gateway.clock.now();
-    let catching_up = watched.catching_up.map(|catching_up| catching_up.to_string());
+    let catching_up = watched.catching_up.map(|catching_up| catching_up.telling());
     let is_first = served.is_some() && !watched.has_looked;
-    let catching_up = catching_up.or_else(|| is_first.then(|| FIRST_LOOK.to_owned()));
+    let catching_up = catching_up.or_else(|| is_first.then(|| FirstLook.telling()));
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
     let (sources, given_up) = (gateway.rates.source_rows(), reader.count_given_up()?);
     let seen = Seen { watched: &watched, sources: &sources, rates: &rates, currencies, key_fault, given_up };
@@ -253,7 +260,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<String>) -> 
         chain_height: seen_height(&watched),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
-        payments_refused: gateway.last_look.watched_lately(now).err().map(|error| error.to_string()),
+        payments_refused: gateway.last_look.watched_lately(now).err().map(|error| error.telling()),
         catching_up,
         rates: rates.iter().filter_map(RateItem::of).collect(),
         rate_sources: sources.into_iter().map(|source| RateSourceItem::of(source, now)).collect(),

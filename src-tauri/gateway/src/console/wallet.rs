@@ -30,7 +30,7 @@ pub(crate) use making::{
     ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords, WalletDraftView, Words,
 };
 pub(crate) use restoring::{
-    ContinueRestore, NOTHING_FOUND, OtherTypeView, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
+    ContinueRestore, NothingFound, OtherTypeView, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
     has_found_nothing,
 };
 

@@ -1,8 +1,10 @@
 //! Chooses the servers of the Bitcoin backend by the settings.
 
+use crate::chain::down::Down;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::{Telling, Told as _};
 
 use bitcoin::{Network, Script};
 use tillgate_domain::chain::Urgency;
@@ -45,11 +47,11 @@ impl Gateway {
     }
 
     /// Connection options of a backend that is not saved, or why there are none. Blocks in the secret store.
-    pub(crate) fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, String> {
+    pub(crate) fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, Telling> {
         let network = match (&self.configured, typed.settings.network) {
             (Some(configured), _) => configured.network(),
             (None, ChainNetwork::Sandbox) => {
-                return Err("the sandbox is built in and asks no server: choose another network first, before there is a wallet (`tillgate settings set network regtest`, or signet or testnet4)".to_owned());
+                return Err(Down::BuiltIn.telling());
             }
             (None, network) => network.network(),
         };
@@ -57,8 +59,7 @@ impl Gateway {
             Some(password) => Ok(Some(password.clone())),
             None => stored_password(self.secrets.as_ref(), typed.settings.backend_password),
         };
-        options(&typed.settings, password, network, typed.answered_within)?
-            .ok_or_else(|| "no server is named".to_owned())
+        options(&typed.settings, password, network, typed.answered_within)?.ok_or_else(|| Down::NotSet.telling())
     }
 
     /// Whether there is a view of the chain: the sandbox, or a chosen server.
@@ -79,12 +80,12 @@ impl Gateway {
 /// The backend that the settings name, if any, or why it cannot be asked.
 fn options(
     settings: &Settings,
-    password: impl FnOnce() -> Result<Option<Secret>, String>,
+    password: impl FnOnce() -> Result<Option<Secret>, Telling>,
     network: Network,
     answered_within: Duration,
-) -> Result<Option<BackendOptions>, String> {
+) -> Result<Option<BackendOptions>, Telling> {
     if let Some(why) = &settings.backend_refused {
-        return Err(why.clone());
+        return Err(Telling::of_text(why.clone()));
     }
     if settings.backend_urls.is_empty() {
         return Ok(None);
@@ -103,25 +104,23 @@ fn options(
 }
 
 /// The password in this entry of the secret store.
-fn stored_password(secrets: &dyn SecretStore, entry: PasswordEntry) -> Result<Option<Secret>, String> {
-    secrets.get(entry.purpose()).map_err(|error| error.to_string())
+fn stored_password(secrets: &dyn SecretStore, entry: PasswordEntry) -> Result<Option<Secret>, Telling> {
+    secrets.get(entry.purpose()).map_err(|error| error.telling())
 }
 
 /// The credentials for a node.
 fn credentials(
     settings: &Settings,
-    password: impl FnOnce() -> Result<Option<Secret>, String>,
-) -> Result<Credentials, String> {
+    password: impl FnOnce() -> Result<Option<Secret>, Telling>,
+) -> Result<Credentials, Telling> {
     match (&settings.backend_user, &settings.backend_cookie_file) {
         (Some(user), _) => {
-            let password = password()?.filter(|password| !password.reveal().is_empty()).ok_or(
-                "backendUser is set and its password is not: give it by `tillgate settings set backendPassword -`",
-            )?;
+            let password = password()?
+                .filter(|password| !password.reveal().is_empty())
+                .ok_or_else(|| Down::NoPassword.telling())?;
             Ok(Credentials::Password { user: user.clone(), password: Zeroizing::new(password.reveal().to_owned()) })
         }
         (None, Some(file)) => Ok(Credentials::CookieFile(PathBuf::from(file))),
-        (None, None) => Err(
-            "backendUrl is set, but no credentials are: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword".to_owned(),
-        ),
+        (None, None) => Err(Down::NoCredentials.telling()),
     }
 }

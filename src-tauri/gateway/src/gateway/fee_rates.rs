@@ -137,7 +137,7 @@ mod tests {
     async fn a_silent_backend_is_waited_for_once_until_it_answers() {
         let rates = FeeRates::default();
         let (answer, answered) = mpsc::channel();
-        let slow = move || answered.recv().map_err(|_| ChainDown("it hung up".to_owned()));
+        let slow = move || answered.recv().map_err(|_| ChainDown::of_text("it hung up".to_owned()));
         assert_eq!(rates.ask_briefly(SERVES_OFFERS, slow).await, None, "two seconds are over");
         // A second offer neither waits for the open question nor asks again.
         let asked = Arc::new(AtomicBool::new(false));
@@ -160,7 +160,7 @@ mod tests {
     async fn a_signature_waits_for_a_backend_longer_than_an_offer() {
         let rates = FeeRates::default();
         let (answer, answered) = mpsc::channel();
-        let slow = move || answered.recv().map_err(|_| ChainDown("it hung up".to_owned()));
+        let slow = move || answered.recv().map_err(|_| ChainDown::of_text("it hung up".to_owned()));
         let mut signing = pin!(rates.ask(SERVES_SIGNING, slow));
         assert_eq!(signing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
         assert_eq!(
@@ -175,7 +175,7 @@ mod tests {
     #[tokio::test]
     async fn a_backend_that_refused_is_asked_again_only_for_a_signature() {
         let rates = FeeRates::default();
-        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Err(ChainDown("no".to_owned()))).await, None);
+        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Err(ChainDown::of_text("no".to_owned()))).await, None);
         assert_eq!(
             rates.ask_briefly(SERVES_OFFERS, || Ok(sat_vb(1))).await,
             None,

@@ -7,6 +7,7 @@ use tillgate_domain::checked_clock::{ClockFault, latest_stored};
 use tillgate_domain::closing::Doubts;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use tokio::sync::watch;
 
 use super::staff_warning::StaffWarning;
@@ -38,7 +39,7 @@ pub struct WatchStatus {
     /// Time at which a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,
     /// Reason why the last look failed; `None` after a successful look.
-    pub error: Option<String>,
+    pub error: Option<Telling>,
     /// Warnings for staff, the newest last.
     pub warnings: Vec<StaffWarning>,
     /// Whether a look has succeeded or failed since the start.
@@ -54,7 +55,11 @@ pub struct WatchStatus {
 }
 
 /// Progress of a look that needs several answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Told)]
+#[error(
+    "the gateway catches up with the chain: block {seen_height} of {tip_height} ({} %)",
+    percent(*.from_height, *.seen_height, *.tip_height)
+)]
 pub struct CatchingUp {
     /// The height of the first block to read.
     pub from_height: u32,
@@ -65,75 +70,81 @@ pub struct CatchingUp {
     pub restored_at: Option<Timestamp>,
 }
 
-impl std::fmt::Display for CatchingUp {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { from_height, seen_height, tip_height, .. } = *self;
-        let (all, seen) = (tip_height.saturating_sub(from_height), seen_height.saturating_sub(from_height));
-        // Rounded down, so that only a finished look shows 100.
-        let percent = (u64::from(seen) * 100).checked_div(u64::from(all)).unwrap_or(0).min(99);
-        write!(f, "the gateway catches up with the chain: block {seen_height} of {tip_height} ({percent} %)")
-    }
+/// The read part of the blocks, rounded down, so that only a finished look shows 100.
+fn percent(from_height: u32, seen_height: u32, tip_height: u32) -> u64 {
+    let (all, seen) = (tip_height.saturating_sub(from_height), seen_height.saturating_sub(from_height));
+    (u64::from(seen) * 100).checked_div(u64::from(all)).unwrap_or(0).min(99)
+}
+
+/// A warning about the clock or the chain.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
+pub(crate) enum LookWarning {
+    #[error(
+        "the best block is {minutes} minutes old by this machine's clock, and no recent block was seen since the gateway started or the machine woke: if the clock is ahead, set it right; until a recent block comes, a payment is closed only once a block is later than its deadline, or a day after the deadline"
+    )]
+    MayBeAhead { minutes: i64 },
+    #[error(
+        "this machine's clock is {minutes} minutes ahead of the servers that tell exchange rates: set it right; payments are closed by those servers' time meanwhile"
+    )]
+    IsAhead { minutes: i64 },
+    #[error(
+        "this machine's clock is behind the times of blocks or servers by {minutes} minutes or more: set it right, or payments are closed too late"
+    )]
+    IsBehind { minutes: i64 },
+    #[error(
+        "the database holds times up to {until}, which are in the future: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments with future times stay open until the deadline that customers were told; offers with future times have expired; payouts with future approvals are sent as soon as possible, and count in the daily limit until the day of their approval is over"
+    )]
+    StoredAhead { until: String },
+    #[error(
+        "since {at} the backend shows another chain than before, or an older copy of it: it was scanned from the wallet's birth on, and payments become INVALID if their transactions stay missing"
+    )]
+    BegunAnew { at: String },
 }
 
 impl WatchStatus {
     /// The warning about the clock, for people.
     #[must_use]
-    pub fn clock_warning(&self) -> Option<String> {
+    pub(crate) fn clock_warning(&self) -> Option<LookWarning> {
         Some(match self.doubts.clock? {
             // The sentence about the old block names the clock too.
             ClockFault::MayBeAhead { .. } if self.doubts.standstill.is_some() => return None,
-            ClockFault::MayBeAhead { by_ms } => format!(
-                "the best block is {} minutes old by this machine's clock, and no recent block was seen since the gateway started or the machine woke: if the clock is ahead, set it right; until a recent block comes, a payment is closed only once a block is later than its deadline, or a day after the deadline",
-                by_ms / 60_000
-            ),
-            ClockFault::IsAhead { by_ms } => format!(
-                "this machine's clock is {} minutes ahead of the servers that tell exchange rates: set it right; payments are closed by those servers' time meanwhile",
-                by_ms / 60_000
-            ),
-            ClockFault::IsBehind { by_ms } => format!(
-                "this machine's clock is behind the times of blocks or servers by {} minutes or more: set it right, or payments are closed too late",
-                by_ms / 60_000
-            ),
+            ClockFault::MayBeAhead { by_ms } => LookWarning::MayBeAhead { minutes: by_ms / 60_000 },
+            ClockFault::IsAhead { by_ms } => LookWarning::IsAhead { minutes: by_ms / 60_000 },
+            ClockFault::IsBehind { by_ms } => LookWarning::IsBehind { minutes: by_ms / 60_000 },
         })
     }
 
     /// A warning for people, if the database holds times later than `now`.
     #[must_use]
-    pub fn stored_ahead_warning(&self, now: Timestamp) -> Option<String> {
+    pub(crate) fn stored_ahead_warning(&self, now: Timestamp) -> Option<LookWarning> {
         let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
-        Some(format!(
-            "the database holds times up to {}, which are in the future: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments with future times stay open until the deadline that customers were told; offers with future times have expired; payouts with future approvals are sent as soon as possible, and count in the daily limit until the day of their approval is over",
-            until.iso_seconds()
-        ))
+        Some(LookWarning::StoredAhead { until: until.iso_seconds() })
     }
 
     /// A warning for people, shown for a day after a look found another chain.
     #[must_use]
-    pub fn begun_anew(&self, now: Timestamp) -> Option<String> {
+    pub(crate) fn begun_anew(&self, now: Timestamp) -> Option<LookWarning> {
         let at = self.begun_anew_at.filter(|at| now < at.plus_ms(BEGUN_ANEW_TOLD_FOR_MS))?;
-        Some(format!(
-            "since {} the backend shows another chain than before, or an older copy of it: it was scanned from the wallet's birth on, and payments become INVALID if their transactions stay missing",
-            at.iso_seconds()
-        ))
+        Some(LookWarning::BegunAnew { at: at.iso_seconds() })
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedLook {
-    pub reason: String,
+    pub reason: Telling,
     /// The backend answered, but its view could not be stored: the disk is full, or the database locked.
     pub is_for_storage: bool,
 }
 
 /// Reason why the chain's state is unknown, so that new payments are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
 pub enum NotWatched {
     #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
     Silent,
     #[error("{0}")]
     Behind(CatchingUp),
     #[error("the state of the Bitcoin chain cannot be stored: {0}")]
-    NotStored(String),
+    NotStored(Telling),
 }
 
 /// The last look at the chain, for all parts of the gateway.
@@ -268,7 +279,7 @@ impl LastLook {
         match &failed {
             None if inner.failed.is_some() => tracing::info!("the chain is watched again"),
             Some(FailedLook { reason, .. }) if inner.failed != failed => {
-                tracing::error!(error = reason, "the chain is not watched");
+                tracing::error!(error = %reason, "the chain is not watched");
             }
             _ => {}
         }
@@ -367,7 +378,7 @@ mod tests {
     fn stored_future_times_cause_a_warning_until_they_pass() {
         let until = Timestamp::from_ms(1_800_000_000_000);
         let status = LastLook::of(Inner { stored_until: Some(until), ..Inner::default() }).status();
-        let told = status.stored_ahead_warning(until.plus_ms(-7_200_000)).unwrap();
+        let told = status.stored_ahead_warning(until.plus_ms(-7_200_000)).unwrap().to_string();
         assert!(told.contains(&until.iso_seconds()) && told.contains("was ahead before the gateway started"), "{told}");
         assert_eq!(status.stored_ahead_warning(until.plus_ms(-60_000)), None, "a minute is an adjustment");
         assert_eq!(status.stored_ahead_warning(until), None);
@@ -378,11 +389,11 @@ mod tests {
         let look = LastLook::of(Inner::default());
         let (now, began) = (Timestamp::from_ms(0), Moment::now());
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
-        let failed = |is_for_storage| FailedLook { reason: "why".to_owned(), is_for_storage };
+        let failed = |is_for_storage| FailedLook { reason: Telling::of_text("why"), is_for_storage };
         look.note(Some(failed(false)), None, began);
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
         look.note(Some(failed(true)), None, began);
-        assert_eq!(look.watched_lately(now), Err(NotWatched::NotStored("why".to_owned())));
+        assert_eq!(look.watched_lately(now), Err(NotWatched::NotStored(Telling::of_text("why"))));
         look.note(None, None, began);
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
     }

@@ -3,6 +3,7 @@
 
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 
 use super::wait::Wait;
 
@@ -16,7 +17,7 @@ pub struct Sending {
 #[derive(Debug, Clone)]
 pub(crate) struct KeysRefused {
     pub at: Timestamp,
-    pub reason: String,
+    pub reason: Telling,
 }
 
 #[derive(Default)]
@@ -37,7 +38,7 @@ impl Sending {
         let mut inner = self.inner.lock();
         let is_new = inner.waits_for != obstacle;
         if let Some(obstacle) = obstacle.as_ref().filter(|_| is_new) {
-            tracing::warn!(reason = obstacle.reason, "payouts wait");
+            tracing::warn!(reason = %obstacle.reason, "payouts wait");
         }
         inner.waits_for = obstacle;
         is_new

@@ -1,9 +1,12 @@
 //! The causes for which an approved payout waits, and the words for each. `console/payouts/waiting.rs` decides which
 //! cause a payout shows.
 
+use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
+use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
+use super::failure_reason::FailureReason;
 use crate::store::sender_hold::HoldCause;
 use crate::wallet::spend::DraftError;
 
@@ -11,8 +14,61 @@ use crate::wallet::spend::DraftError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
     pub cause: WaitCause,
-    /// A sentence for people, without the remedy. It may name balances, paths and the backend's answer.
-    pub reason: String,
+    /// The reason without the remedy. It may name balances, paths and the backend's answer.
+    pub reason: Telling,
+}
+
+/// The reasons of waits that no other error tells.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
+pub(crate) enum Waits {
+    #[error("the wallet is not set up")]
+    NoWallet,
+    #[error("no payout waits for a transaction any more")]
+    NoPayout,
+    #[error("coins changed during signing; a new transaction is made")]
+    CoinsChanged,
+    #[error("the network asks for {estimate} sat/vB now; payouts pay {cap} at most")]
+    FeesAboveCap { estimate: u64, cap: u64 },
+    #[error("the Bitcoin backend has not reported the state of all coins yet; it is asked again")]
+    NotCovered,
+    #[error("signing took so long that the chain may have changed; the transaction is made again")]
+    LookedTooLongAgo,
+    #[error("the chain is not watched: {0}")]
+    NotWatched(Telling),
+    #[error("a signed transaction did not pass its check: {0}")]
+    NotPassed(String),
+    #[error(
+        "another copy of this wallet pays this payout, and replacing its transaction costs {fee_sats} satoshis, more than the payout: it waits for the end of that transaction"
+    )]
+    ReplacingCosts { fee_sats: u64 },
+    #[error(
+        "another copy of this wallet made transaction {txid} (noticed {noticed_at}), which pays {amount} BTC to {address} and is in no block: the payout waits until a block holds that transaction or rules it out"
+    )]
+    CopyPays { txid: Txid, noticed_at: String, amount: String, address: String },
+    #[error("it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all")]
+    GivenUp,
+    #[error("it is signed, but no node has accepted it yet: it is broadcast again after each block")]
+    NoNode,
+    #[error(
+        "it is not broadcast, because another copy of this wallet pays it, or pays a payout of the same or an earlier transaction"
+    )]
+    OtherCopy,
+    #[error("the sender is on hold: {0}")]
+    Held(Telling),
+    #[error("no gateway is running")]
+    NoGateway,
+    #[error("it is sent at about {at}")]
+    Turn { at: String },
+    #[error(
+        "the coins that can be spent now come to {spendable} BTC, and the approved payouts that wait need {needed} BTC with the fee"
+    )]
+    AllNeed { spendable: String, needed: String },
+    #[error("the coins that can be spent now come to {spendable} BTC, and this payout needs {needed} BTC with the fee")]
+    ThisNeeds { spendable: String, needed: String },
+    #[error("the keyring is locked, as a fault that was set in the sandbox")]
+    LockedInSandbox,
+    #[error("the wallet's words are not in {place}: `tillgate wallet restore` puts them back")]
+    NoWords { place: String },
 }
 
 /// The cause for which an approved payout waits.
@@ -63,8 +119,8 @@ pub enum WaitCause {
 
 impl WaitCause {
     /// A wait for this cause.
-    pub(crate) fn because(self, reason: impl Into<String>) -> Wait {
-        Wait { cause: self, reason: reason.into() }
+    pub(crate) fn because(self, reason: &impl Told) -> Wait {
+        Wait { cause: self, reason: reason.telling() }
     }
 
     /// Whether the sender holds all payouts.
@@ -108,23 +164,22 @@ impl WaitCause {
     }
 
     /// The reason, followed by the remedy at the command line if there is one.
-    pub(crate) fn at_the_command_line(self, reason: &str) -> String {
+    pub(crate) fn at_the_command_line(self, reason: &impl std::fmt::Display) -> String {
         match self.remedy_at_the_command_line() {
             Some(remedy) => format!("{reason}; {remedy}"),
-            None => reason.to_owned(),
+            None => reason.to_string(),
         }
     }
 
-    /// The `failureReason` of a payout that waited too long. Shops read it, so it names no amount and no rate. While
-    /// the chain is not watched, no payout fails.
-    pub(crate) const fn failure_reason(self) -> &'static str {
+    /// The `failureReason` of a payout that waited too long. While the chain is not watched, no payout fails.
+    pub(crate) const fn failure_reason(self) -> FailureReason {
         match self {
-            Self::Coins => "it could not be sent in time: there were not enough coins",
-            Self::Block => "it could not be sent in time: earlier payouts waited for a block",
-            Self::SmallCoins => "it could not be sent in time: it needs more coins than one transaction can spend",
-            Self::Keyring => "it could not be sent in time: the keyring was locked or missing",
-            Self::Fees => "it could not be sent in time: the fees of the network were above the cap",
-            Self::NoEstimate => "it could not be sent in time: the fee rate of the network was not known",
+            Self::Coins => FailureReason::Coins,
+            Self::Block => FailureReason::Block,
+            Self::SmallCoins => FailureReason::SmallCoins,
+            Self::Keyring => FailureReason::Keyring,
+            Self::Fees => FailureReason::Fees,
+            Self::NoEstimate => FailureReason::NoEstimate,
             Self::Turn
             | Self::Gateway
             | Self::Hold
@@ -136,7 +191,7 @@ impl WaitCause {
             | Self::OtherCopy
             | Self::PaidByCopy
             | Self::GivenUp
-            | Self::Other => "it could not be sent in time: its transaction could not be made",
+            | Self::Other => FailureReason::Other,
         }
     }
 }
@@ -160,7 +215,7 @@ impl From<DraftError> for Wait {
             DraftError::TooHeavy => WaitCause::SmallCoins,
             DraftError::Payee(_) | DraftError::Twice(_) | DraftError::FeeRate(_) => WaitCause::Other,
         };
-        cause.because(error.to_string())
+        cause.because(&error)
     }
 }
 
@@ -170,8 +225,8 @@ mod tests {
 
     #[test]
     fn a_fee_above_the_cap_has_a_remedy() {
-        let told = WaitCause::Fees.at_the_command_line("the network asks for 300 sat/vB now");
+        let told = WaitCause::Fees.at_the_command_line(&"the network asks for 300 sat/vB now");
         assert!(told.ends_with("sends one payout at once"), "{told}");
-        assert_eq!(WaitCause::Coins.at_the_command_line("the coins are too few"), "the coins are too few");
+        assert_eq!(WaitCause::Coins.at_the_command_line(&"the coins are too few"), "the coins are too few");
     }
 }

@@ -342,7 +342,8 @@ mod tests {
 
     #[tokio::test]
     async fn shops_do_not_see_why_a_look_could_not_be_stored() {
-        let error = CreateError::NotWatched(NotWatched::NotStored("tillgate.db: page 7".to_owned()));
+        let error =
+            CreateError::NotWatched(NotWatched::NotStored(tillgate_told::Telling::of_text("tillgate.db: page 7")));
         let (status, body) = answered(error.into()).await;
         assert_eq!(status, 503);
         assert!(body.contains("STORAGE_UNAVAILABLE") && !body.contains("tillgate.db"), "{body}");

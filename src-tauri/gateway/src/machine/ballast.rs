@@ -32,12 +32,16 @@ pub(crate) fn give_up_if_full(folder: &Path) {
 }
 
 /// A sentence for staff while the ballast is empty.
-pub(crate) fn given_up(folder: &Path) -> Option<String> {
+pub(crate) fn given_up(folder: &Path) -> Option<ReserveFreed> {
     let is_given_up = held_bytes(folder).is_some_and(|bytes| bytes < BALLAST_BYTES);
-    is_given_up.then(|| {
-        let kept = megabytes();
-        format!("the disk was full, and the reserve of {kept} was freed for acts of staff: make room for a new reserve")
-    })
+    is_given_up.then(|| ReserveFreed { reserve: megabytes() })
+}
+
+/// The ballast is gone.
+#[derive(Debug, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
+#[error("the disk was full, and the reserve of {reserve} was freed for acts of staff: make room for a new reserve")]
+pub(crate) struct ReserveFreed {
+    reserve: String,
 }
 
 /// Makes the ballast if the disk has room for it beside the reserve. An error is logged.
@@ -128,7 +132,7 @@ mod tests {
     fn an_empty_ballast_is_reported_and_made_again() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(BALLAST), "").unwrap();
-        assert!(given_up(folder.path()).unwrap().contains("make room"));
+        assert!(given_up(folder.path()).unwrap().to_string().contains("make room"));
         make(folder.path()).unwrap();
         assert_eq!((held_bytes(folder.path()), given_up(folder.path())), (Some(BALLAST_BYTES), None));
     }

@@ -17,11 +17,13 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::ClientConfig;
 
 pub(crate) use counted::{Budget, TooMuch, begins_like_tls};
-pub(crate) use failure::{Failure, failure, sentence};
+pub(crate) use failure::{Failure, failure};
 pub(crate) use headers::{date, retry_after_ms, text};
 pub(crate) use proxy::Proxy;
 pub(crate) use resolve::is_onion;
 pub(crate) use stream::{Prompt, Unreached, connect};
+#[cfg(test)]
+pub(crate) use tls_fault::CertificateFault;
 pub(crate) use tls_fault::TlsFault;
 pub(crate) use verifier::{Verifier, by_system};
 

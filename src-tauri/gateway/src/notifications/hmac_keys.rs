@@ -5,6 +5,7 @@
 //! that the database names cannot be read, no notification is sent.
 
 use std::sync::Arc;
+use tillgate_told::{Telling, Told};
 
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,11 @@ struct LastRead {
     read_failure: Option<ReadFailure>,
 }
 
+/// Why notifications wait for their key.
+#[derive(Debug, thiserror::Error, Told)]
+#[error("notifications wait, because their HMAC key cannot be read: {0}")]
+pub(crate) struct KeyUnread(Telling);
+
 /// A key that exists and could not be read.
 #[derive(Clone)]
 struct ReadFailure {
@@ -64,7 +70,7 @@ struct ReadFailure {
     /// On the environment's clock.
     asked_at: Timestamp,
     /// The reason, for people.
-    sentence: String,
+    sentence: Telling,
 }
 
 impl HmacKeys {
@@ -74,7 +80,7 @@ impl HmacKeys {
 
     /// If the HMAC key exists and cannot be read: a sentence that says why notifications wait, with the remedy.
     #[must_use]
-    pub fn read_failure(&self) -> Option<String> {
+    pub fn read_failure(&self) -> Option<Telling> {
         self.last_read().read_failure.as_ref().map(|read_failure| read_failure.sentence.clone())
     }
 
@@ -146,7 +152,7 @@ impl HmacKeys {
                 Some(keys)
             }
             Err(error) => {
-                let sentence = format!("notifications wait, because their HMAC key cannot be read: {error}");
+                let sentence = KeyUnread(error.telling()).telling();
                 if last_read.read_failure.as_ref().is_none_or(|read_failure| read_failure.sentence != sentence) {
                     tracing::error!("{sentence}");
                 }

@@ -21,6 +21,8 @@ use crate::gateway::Gateway;
 use crate::machine::clock;
 use crate::store::StoreError;
 use attempts::Attempts;
+#[cfg(test)]
+pub(crate) use post::NotPosted;
 use select::Rounds;
 
 /// Time for a merchant's server to answer (interface, section 5).

@@ -1,6 +1,7 @@
 //! Approves an offer. The approving transaction checks state and limit, because the sender does not check them again.
 
 use std::sync::{Arc, Weak};
+use tillgate_told::Telling;
 
 use bitcoin::Txid;
 use tillgate_domain::checked_clock::latest_stored;
@@ -44,7 +45,7 @@ pub(crate) enum ApproveError {
     OfferExpired,
     /// Staff rejected or withdrew it. Holds the record's `failureReason`.
     #[error("the offer has ended ({0}): ask staff before you request the payout again")]
-    OfferRejected(String),
+    OfferRejected(Telling),
     #[error("this payout is {} and waits for no approval{}", .0, after(*.0))]
     NotPending(PayoutState),
     /// The refunded coins are gone or have too few confirmations.

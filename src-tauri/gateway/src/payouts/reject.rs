@@ -1,6 +1,8 @@
 //! Staff rejects a shop's offer, or withdraws an offer of its own. The offer becomes EXPIRED with a reason.
 
+use crate::gateway::FailureReason;
 use std::sync::Arc;
+use tillgate_told::Told as _;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
@@ -56,7 +58,7 @@ pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: 
         }
         row.expires_at = now.cut_to_second().clamp(row.created_at, row.expires_at);
         row.given_up_by = Some(actor.clone());
-        row.failure_reason = Some(sentence(row.key_id.is_some(), &reason));
+        row.failure_reason = Some(ended(row.key_id.is_some(), &reason).telling());
         end_offer(outbox, row)?;
         tx.audit(now, &actor, "payouts reject", &id.to_string())?;
         Ok(())
@@ -65,10 +67,12 @@ pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: 
 }
 
 /// The record's `failureReason`. Staff rejects the request of a shop, and withdraws its own.
-fn sentence(is_of_shop: bool, reason: &str) -> String {
-    let act = if is_of_shop { "it was rejected by staff" } else { "it was withdrawn by staff" };
-    match reason.trim_end_matches('.') {
-        "" => act.to_owned(),
-        reason => format!("{act}: {reason}"),
+fn ended(is_of_shop: bool, reason: &str) -> FailureReason {
+    let reason = reason.trim_end_matches('.').to_owned();
+    match (is_of_shop, reason.is_empty()) {
+        (true, true) => FailureReason::Rejected,
+        (true, false) => FailureReason::RejectedFor { reason },
+        (false, true) => FailureReason::Withdrawn,
+        (false, false) => FailureReason::WithdrawnFor { reason },
     }
 }

@@ -58,7 +58,7 @@ impl World {
         let settle = move |outbox: &outbox::Outbox<'_>| {
             let mut row = outbox.tx.payout(&id)?.unwrap();
             row.state = state;
-            row.failure_reason = (state == PayoutState::Failed).then(|| "given up".to_owned());
+            row.failure_reason = (state == PayoutState::Failed).then(|| tillgate_told::Telling::of_text("given up"));
             row.sent_at = (state == PayoutState::Sent).then_some(outbox.now);
             row.txid = (state == PayoutState::Sent).then(bitcoin::hashes::Hash::all_zeros);
             outbox.tx.update_payout(&row)?;
@@ -144,7 +144,7 @@ async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
     reject(&world.gateway, payout_id, " wrong address. ", "cli:ann").await.unwrap();
     let payout = world.payout(&payout_id);
     assert_eq!((payout.state, payout.given_up_by.as_deref()), (PayoutState::Expired, Some("cli:ann")));
-    assert_eq!(payout.failure_reason.as_deref(), Some("it was withdrawn by staff: wrong address"));
+    assert_eq!(payout.failure_reason.unwrap().message, "it was withdrawn by staff: wrong address");
     assert!(payout.expires_at <= world.gateway.clock.now());
     assert_eq!(world.notified_field(&id, "resolution"), ["OPEN", "REFUNDING", "OPEN"]);
     assert_eq!(world.gateway.store.read(|reader| reader.acts()).unwrap()[0][1], "payouts reject");

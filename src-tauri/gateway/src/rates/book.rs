@@ -214,7 +214,7 @@ impl Rates {
             asked.spawn(async move {
                 let answer = match sources.get(index) {
                     Some(source) => source.ask(Question { at: now, rules: &rules }).await,
-                    None => Err(SourceFailure { why: "no such source".to_owned(), kind: NoAnswer::Unreachable }),
+                    None => Err(SourceFailure::of_text("no such source", NoAnswer::Unreachable)),
                 };
                 (index, answer)
             });

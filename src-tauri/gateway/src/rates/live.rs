@@ -10,8 +10,13 @@ mod kraken;
 mod mempool;
 mod site;
 
+#[cfg(test)]
+pub(crate) use answer::Unreadable;
+#[cfg(test)]
+pub(crate) use fetch::Unfetched;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::Told as _;
 
 use tillgate_domain::rates::NoAnswer;
 
@@ -59,7 +64,7 @@ impl RateSource for Live {
             let fetched = self.fetcher.get(&format!("{}{path}", self.base), rules.proxy.as_ref()).await?;
             let quoted = fetched.text().and_then(|text| (self.site.read)(text, &rules.currencies));
             let quoted =
-                quoted.map_err(|unreadable| SourceFailure { why: unreadable.to_string(), kind: NoAnswer::Refused })?;
+                quoted.map_err(|unreadable| SourceFailure { why: unreadable.telling(), kind: NoAnswer::Refused })?;
             let quotes = quoted.into_iter().map(|quoted| quote_of(quoted, &fetched, question)).collect();
             Ok(SourceAnswer { quotes, server_time: fetched.date.map(|date| date.plus_ms(fetched.cached_ms)) })
         })

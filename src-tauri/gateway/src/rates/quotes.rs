@@ -2,6 +2,7 @@
 //! They are kept only in memory.
 
 use std::collections::BTreeMap;
+use tillgate_told::{Telling, Told};
 
 use rust_decimal::Decimal;
 use tillgate_domain::checked_clock::servers_ahead_ms;
@@ -44,7 +45,7 @@ struct SourceState {
     /// Number of failures since its last answer.
     failures: u32,
     /// The reason of the latest failure since its last answer.
-    failed: Option<String>,
+    failed: Option<Telling>,
     /// Time of the next request; `None` for at once.
     due_at: Option<Timestamp>,
 }
@@ -75,7 +76,7 @@ pub struct SourceRow {
     /// Time of the last request that the source answered.
     pub answered_at: Option<Timestamp>,
     /// The reason of the latest failure since that answer.
-    pub failed: Option<String>,
+    pub failed: Option<Telling>,
     /// Time of the next request; `None` for at once.
     pub due_at: Option<Timestamp>,
 }
@@ -172,7 +173,7 @@ impl Quotes {
         state.failures = state.failures.saturating_add(1);
         state.due_at = Some(asked_at.plus_ms(retry_delay_ms(state.failures, failed.kind, jitter_per_mille)));
         if state.failed.replace(failed.why.clone()).is_none() {
-            tracing::warn!(source = name, why = failed.why, "a source of exchange rates does not answer");
+            tracing::warn!(source = name, why = %failed.why, "a source of exchange rates does not answer");
         }
     }
 
@@ -269,9 +270,9 @@ impl Quotes {
     }
 
     fn rate_of(currency: Currency, judged: &Judged, now: Timestamp) -> Result<StoredRate, RateUnavailable> {
-        let unavailable = |reason: String| RateUnavailable { currency: currency.code().to_owned(), reason };
-        let median: Decimal = judged.rate.as_ref().copied().map_err(|why| unavailable(why.to_string()))?;
-        let rate = Rate::new(median).ok_or_else(|| unavailable("the median quote is out of range".to_owned()))?;
+        let unavailable = |reason: Telling| RateUnavailable { currency: currency.code().to_owned(), reason };
+        let median: Decimal = judged.rate.as_ref().copied().map_err(|why| unavailable(why.telling()))?;
+        let rate = Rate::new(median).ok_or_else(|| unavailable(MedianOutOfRange.telling()))?;
         let used = judged.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Used);
         let at = used.map(|(quote, _)| quote.at).min().unwrap_or(now);
         Ok(StoredRate { rate, at, sources: stored_quotes::written(&judged.quotes) })
@@ -283,6 +284,11 @@ impl Quotes {
         quotes.filter(|quote| quote.is_fresh(now)).filter_map(Quote::fresh_until).min()
     }
 }
+
+/// A median that is no rate.
+#[derive(Debug, thiserror::Error, Told)]
+#[error("the median quote is out of range")]
+pub(crate) struct MedianOutOfRange;
 
 impl StoredRate {
     fn known(&self) -> Known {

@@ -1,6 +1,7 @@
 //! The port for sources of exchange rates: the trait that each source implements, and its types.
 
 use std::pin::Pin;
+use tillgate_told::Telling;
 
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
@@ -48,9 +49,16 @@ pub struct SourceQuote {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFailure {
     /// The reason, for people.
-    pub why: String,
+    pub why: Telling,
     /// The kind of the failure, which decides the time of the next request.
     pub kind: NoAnswer,
+}
+
+impl SourceFailure {
+    /// A failure in the words of another program.
+    pub(crate) fn of_text(why: impl Into<String>, kind: NoAnswer) -> Self {
+        Self { why: Telling::of_text(why), kind }
+    }
 }
 
 /// The pending answer of a source.

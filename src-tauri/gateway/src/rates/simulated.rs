@@ -29,7 +29,7 @@ impl RateSource for Simulated {
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         let sandbox = Arc::clone(&self.sandbox);
         Box::pin(async move {
-            let failed = |why: String| SourceFailure { why, kind: NoAnswer::Unreachable };
+            let failed = |why: String| SourceFailure::of_text(why, NoAnswer::Unreachable);
             // `Sandbox::rates` reads a file, which blocks.
             let rates = tokio::task::spawn_blocking(move || sandbox.rates()).await;
             let rates = rates.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;

@@ -7,5 +7,5 @@ pub struct RateUnavailable {
     /// ISO code of the currency.
     pub currency: String,
     /// The reason, for people.
-    pub reason: String,
+    pub reason: tillgate_told::Telling,
 }

@@ -30,7 +30,7 @@ pub(crate) fn payout_record(row: &PayoutRow, context: &RecordContext<'_>) -> Str
     record.optional_text("sentTime", row.sent_at.map(|at| at.iso_seconds()).as_deref());
     record.optional_text("btcTxId", row.txid.map(|txid| txid.to_string()).as_deref());
     record.text("status", row.state.as_str());
-    record.optional_text("failureReason", row.failure_reason.as_deref());
+    record.optional_text("failureReason", row.failure_reason.as_ref().map(|reason| reason.message.as_str()));
     if row.balance_short {
         record.raw("balanceShort", "true");
     }

@@ -1,7 +1,9 @@
 //! Makes one transaction for the waiting payouts: chooses coins, reads the words, signs and checks. The commit that
 //! stores it first checks that its coins and payouts have not changed.
 
+use crate::wallet::WalletError;
 use std::sync::Arc;
+use tillgate_told::{Telling, Told as _};
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
@@ -13,7 +15,7 @@ use super::held_back::{Payable, coins_of, payable};
 use super::instead::{self, Contested, Replaced};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
-use crate::gateway::{Gateway, KeysRefused, Wait, WaitCause};
+use crate::gateway::{Gateway, KeysRefused, Wait, WaitCause, Waits};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
@@ -31,10 +33,6 @@ use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, 
 /// Largest number of payouts considered for one transaction. More payouts do not fit into a transaction.
 pub(super) const QUEUE_MAX: u32 = 5_000;
 
-const NO_WALLET: &str = "the wallet is not set up";
-
-const NO_PAYOUT: &str = "no payout waits for a transaction any more";
-
 /// A signed and checked transaction, not stored yet.
 #[derive(Debug)]
 pub(super) struct Signed {
@@ -47,19 +45,18 @@ pub(super) struct Signed {
 /// Chooses coins for as many of the waiting payouts as the coins allow. Blocks.
 pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Chosen, Unsent> {
     let Some(wallet) = gateway.wallet.get() else {
-        return Err(Unsent::Obstacle(WaitCause::Other.because(NO_WALLET)));
+        return Err(Unsent::Obstacle(WaitCause::Other.because(&Waits::NoWallet)));
     };
     if rate.is_above_cap() {
-        return Err(Unsent::Obstacle(WaitCause::Fees.because(format!(
-            "the network asks for {} sat/vB now; payouts pay {} at most",
-            rate.estimate.to_sat_per_vb_ceil(),
-            rate.cap.to_sat_per_vb_ceil()
-        ))));
+        return Err(Unsent::Obstacle(WaitCause::Fees.because(&Waits::FeesAboveCap {
+            estimate: rate.estimate.to_sat_per_vb_ceil(),
+            cap: rate.cap.to_sat_per_vb_ceil(),
+        })));
     }
     fail_points::pass(Point::ChooseBefore);
     let queue = gateway.store.read(|reader| Queue::read(reader, settings))?;
     let change = fresh_change(&wallet, queue.change_index)
-        .map_err(|reason| Unsent::Obstacle(WaitCause::Other.because(reason)))?;
+        .map_err(|reason| Unsent::Obstacle(WaitCause::Other.because(&reason)))?;
     let funding = Funding {
         required: &[],
         optional: &queue.coins,
@@ -88,7 +85,7 @@ fn choose(gateway: &Gateway, queue: &Queue, funding: &Funding<'_>, rate: PayoutF
             Err(why) => why_not = why_not.or(Some(why)),
         }
     }
-    Err(why_not.unwrap_or_else(|| Unsent::Waits(WaitCause::Other.because(NO_PAYOUT))))
+    Err(why_not.unwrap_or_else(|| Unsent::Waits(WaitCause::Other.because(&Waits::NoPayout))))
 }
 
 /// The payouts that wait for a transaction, the oldest approval first, and the coins for them.
@@ -150,7 +147,7 @@ fn choose_together(
 /// Signs and checks a chosen transaction. Blocks.
 pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Wait> {
     let Chosen { draft, payouts, fee, cap } = chosen;
-    let wallet = gateway.wallet.get().ok_or_else(|| WaitCause::Other.because(NO_WALLET))?;
+    let wallet = gateway.wallet.get().ok_or_else(|| WaitCause::Other.because(&Waits::NoWallet))?;
     let tx = sign(gateway, &wallet, &draft, &fee, cap)?;
     Ok(Signed { draft, tx, payouts })
 }
@@ -168,52 +165,49 @@ pub(super) fn sign(
         Ok(words) => words,
         Err(reason) => {
             refuse_keys(gateway, &reason);
-            return Err(WaitCause::Keyring.because(reason));
+            return Err(Wait { cause: WaitCause::Keyring, reason });
         }
     };
     let signed = spend::sign(draft, &words, &wallet.keychains);
     drop(words);
     let tx = signed.map_err(|error| {
         // The stored words belong to another wallet, so the sender must not read them again every second.
-        let reason = error.to_string();
+        let reason = error.telling();
         refuse_keys(gateway, &reason);
-        WaitCause::Keyring.because(reason)
+        Wait { cause: WaitCause::Keyring, reason }
     })?;
     gateway.sending.note_keys_refused(None);
     fail_points::pass(Point::SignAfter);
     if let Err(error) = spend::check(draft, &tx, &wallet.keychains, fee, cap) {
         tracing::error!(%error, "a signed transaction did not pass its check and was discarded");
-        return Err(WaitCause::Other.because(format!("a signed transaction did not pass its check: {error}")));
+        return Err(WaitCause::Other.because(&Waits::NotPassed(error.to_string())));
     }
     Ok(tx)
 }
 
-fn refuse_keys(gateway: &Gateway, reason: &str) {
-    let refused = KeysRefused { at: gateway.clock.now(), reason: reason.to_owned() };
+fn refuse_keys(gateway: &Gateway, reason: &Telling) {
+    let refused = KeysRefused { at: gateway.clock.now(), reason: reason.clone() };
     gateway.sending.note_keys_refused(Some(refused));
 }
 
-fn words(gateway: &Gateway) -> Result<Secret, String> {
+fn words(gateway: &Gateway) -> Result<Secret, Telling> {
     if let Some(sandbox) = &gateway.sandbox
-        && sandbox.faults().map_err(|error| error.to_string())?.keys_locked
+        && sandbox.faults().map_err(|error| error.telling())?.keys_locked
     {
-        return Err("the keyring is locked, as a fault that was set in the sandbox".to_owned());
+        return Err(Waits::LockedInSandbox.telling());
     }
     match gateway.secrets.get(Purpose::WalletMnemonic) {
         Ok(Some(words)) => Ok(words),
-        Ok(None) => Err(format!(
-            "the wallet's words are not in {}: `tillgate wallet restore` puts them back",
-            gateway.secrets.describe()
-        )),
-        Err(error) => Err(error.to_string()),
+        Ok(None) => Err(Waits::NoWords { place: gateway.secrets.describe() }.telling()),
+        Err(error) => Err(error.telling()),
     }
 }
 
 /// The change script at `index`, the next change index.
-pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, String> {
-    let script = wallet.change.script(index).map_err(|error| error.to_string())?;
+pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, WalletError> {
+    let script = wallet.change.script(index)?;
     // The watcher must know the script: it may see the transaction before the backend answers the broadcast.
-    wallet.change.derive_up_to(index.saturating_add(1)).map_err(|error| error.to_string())?;
+    wallet.change.derive_up_to(index.saturating_add(1))?;
     Ok(FreshChange { script, index })
 }
 

@@ -1,6 +1,7 @@
 //! The errors of sending.
 
 use bitcoin::Txid;
+use tillgate_told::Telling;
 
 use crate::funds::NoFeeRate;
 use crate::gateway::{Wait, WaitCause};
@@ -36,8 +37,8 @@ pub(super) enum Unsent {
 impl From<NoFeeRate> for Unsent {
     fn from(why: NoFeeRate) -> Self {
         match why {
-            NoFeeRate::Silent => Self::Waits(WaitCause::Chain.because(why.to_string())),
-            NoFeeRate::NoEstimate => Self::Obstacle(WaitCause::NoEstimate.because(why.to_string())),
+            NoFeeRate::Silent => Self::Waits(WaitCause::Chain.because(&why)),
+            NoFeeRate::NoEstimate => Self::Obstacle(WaitCause::NoEstimate.because(&why)),
         }
     }
 }
@@ -59,10 +60,10 @@ impl From<StoreError> for Unsent {
 pub(crate) enum ReleaseError {
     /// The wallet was restored, and its first look at the chain has not ended.
     #[error("the sender cannot be released: {0}")]
-    NotLooked(String),
+    NotLooked(Telling),
     /// The sender now holds for a reason that staff have not read.
     #[error("the sender now holds for another reason: {0}; read it, then release the sender again")]
-    Another(String),
+    Another(Telling),
     /// The mempool shows a transaction of another copy of the wallet.
     #[error(
         "transaction {0}, made by another copy of this wallet, is in the mempool: wait until a block holds it, or until it drops out"

@@ -1,6 +1,8 @@
 //! Looks at the chain before signing. The look must cover each coin that is spent and the next change address.
 
+use crate::gateway::Waits;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Told as _;
 
 use super::pass::Sender;
 use crate::chain::Sees;
@@ -16,11 +18,6 @@ const LOOKED_WITHIN_MS: i64 = 10_000;
 
 /// Oldest look with which a signed transaction is stored. An older look means that the machine slept while signing.
 const STORED_WITHIN_MS: i64 = 60_000;
-
-const LOOKED_TOO_LONG_AGO: &str = "signing took so long that the chain may have changed; the transaction is made again";
-
-/// The next pass asks again about scripts that a look did not cover.
-const NOT_COVERED: &str = "the Bitcoin backend has not reported the state of all coins yet; it is asked again";
 
 impl Sender {
     /// Looks, unless the last look is after `since` and young enough. Returns the reason if signing must wait.
@@ -62,7 +59,7 @@ impl Sender {
         let looked = watcher.look_soon().await;
         let is_watched = matches!(looked, Ok(()) | Err(WatchError::Behind(_)));
         let why = match looked {
-            Ok(()) => (!is_covered()).then(|| WaitCause::Chain.because(NOT_COVERED)),
+            Ok(()) => (!is_covered()).then(|| WaitCause::Chain.because(&Waits::NotCovered)),
             Err(error) => Some(not_looked(error)),
         };
         // While the look did not cover the scripts, later looks ask about them too.
@@ -81,7 +78,7 @@ impl Sender {
         if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
             return Ok(());
         }
-        Err(WaitCause::Chain.because(LOOKED_TOO_LONG_AGO))
+        Err(WaitCause::Chain.because(&Waits::LookedTooLongAgo))
     }
 }
 
@@ -89,7 +86,7 @@ impl Sender {
 fn not_looked(error: WatchError) -> Wait {
     match error {
         // The blocks that were not read yet may hold a payment of another copy.
-        WatchError::Behind(catching_up) => WaitCause::Chain.because(catching_up.to_string()),
-        error => WaitCause::Chain.because(format!("the chain is not watched: {error}")),
+        WatchError::Behind(catching_up) => WaitCause::Chain.because(&catching_up),
+        error => WaitCause::Chain.because(&Waits::NotWatched(error.telling())),
     }
 }

@@ -1,6 +1,7 @@
 //! Transactions of ours that must not be made or broadcast (interface, section 4, "Twin"), because another copy of this
 //! wallet pays the same payout with other coins. If both transactions were mined, the payout would be paid twice.
 
+use crate::gateway::Waits;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{OutPoint, Transaction, Txid};
@@ -101,13 +102,12 @@ fn is_ruled_out(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError>
 }
 
 fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Wait {
-    WaitCause::PaidByCopy.because(format!(
-        "another copy of this wallet made transaction {} (noticed {}), which pays {} BTC to {} and is in no block: the payout waits until a block holds that transaction or rules it out",
-        twin.txid,
-        twin.noticed_at.iso_seconds(),
-        format_btc(payout.amount_sats),
-        payout.address
-    ))
+    WaitCause::PaidByCopy.because(&Waits::CopyPays {
+        txid: twin.txid,
+        noticed_at: twin.noticed_at.iso_seconds(),
+        amount: format_btc(payout.amount_sats),
+        address: payout.address.clone(),
+    })
 }
 
 /// Whether a transaction must not be broadcast: another copy of the wallet pays one of its payouts, or one of its

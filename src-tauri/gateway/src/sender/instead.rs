@@ -2,6 +2,7 @@
 //! its own, which spends a coin of each twin, so that only one of them can be mined. If a twin is in the mempool, the
 //! fee replaces it there (BIP125).
 
+use crate::gateway::Waits;
 use std::collections::BTreeMap;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
@@ -144,10 +145,7 @@ pub(super) fn choose(
         .or_else(|_| spend::choose(&payees, &Funding { optional: &with_theirs, ..funding }, seed))
         .map_err(|error| Unsent::Obstacle(error.into()))?;
     if fee.replaced_sats.is_some() && draft.fee_sats > payout.amount_sats {
-        return Err(Unsent::Waits(WaitCause::PaidByCopy.because(format!(
-            "another copy of this wallet pays this payout, and replacing its transaction costs {} satoshis, more than the payout: it waits for the end of that transaction",
-            draft.fee_sats
-        ))));
+        return Err(Unsent::Waits(WaitCause::PaidByCopy.because(&Waits::ReplacingCosts { fee_sats: draft.fee_sats })));
     }
     let fee = funding.fee_for_inputs(&draft.inputs);
     // BIP125 may need a rate above `feeCapSatVb`.

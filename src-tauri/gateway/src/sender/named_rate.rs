@@ -1,7 +1,9 @@
 //! Sends one waiting payout at a fee rate that staff name, in a transaction of its own. Staff need this while the
 //! backend has no estimate of the fee rate, or an absurd one.
 
+use crate::gateway::Waits;
 use std::sync::Arc;
+use tillgate_told::{Telling, Told};
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
@@ -26,14 +28,29 @@ use crate::wallet::spend::{self, Funding, Payee};
 use crate::watcher::Watcher;
 
 /// Reason why a payout was not sent at a named rate. Each shell adds the remedy in its own words.
-#[derive(Debug, thiserror::Error, tillgate_told::Told)]
+#[derive(Debug, thiserror::Error, Told)]
 pub(crate) enum NamedRateError {
     #[error("the payout is {0}: {1}")]
-    NotWaiting(PayoutState, &'static str),
+    NotWaiting(PayoutState, NotWaiting),
     #[error("the payout cannot be sent now: {0}")]
-    Obstacle(String),
+    Obstacle(Telling),
     #[error(transparent)]
     Other(ReplaceError),
+}
+
+/// Why a payout does not wait for a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Told)]
+pub(crate) enum NotWaiting {
+    #[error("its transaction is signed already: raise the fee of that transaction")]
+    Signed,
+    #[error("it waits for approval: approve it first")]
+    NotApproved,
+    #[error("its offer is over: request it again")]
+    Expired,
+    #[error("it was sent already: raise the fee of its transaction")]
+    Sent,
+    #[error("nothing more will be sent: request it again")]
+    Failed,
 }
 
 /// The fee of a payout that is sent now at a named rate.
@@ -96,11 +113,11 @@ pub(crate) async fn named_rate_fee(
 pub(crate) fn may_send(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), NamedRateError> {
     let why = match (payout.state, payout.batch_seq) {
         (PayoutState::Queued, None) => return Ok(may_sign(reader)?),
-        (PayoutState::Queued, Some(_)) => "its transaction is signed already: raise the fee of that transaction",
-        (PayoutState::New, _) => "it waits for approval: approve it first",
-        (PayoutState::Expired, _) => "its offer is over: request it again",
-        (PayoutState::Sent, _) => "it was sent already: raise the fee of its transaction",
-        (PayoutState::Failed, _) => "nothing more will be sent: request it again",
+        (PayoutState::Queued, Some(_)) => NotWaiting::Signed,
+        (PayoutState::New, _) => NotWaiting::NotApproved,
+        (PayoutState::Expired, _) => NotWaiting::Expired,
+        (PayoutState::Sent, _) => NotWaiting::Sent,
+        (PayoutState::Failed, _) => NotWaiting::Failed,
     };
     Err(NamedRateError::NotWaiting(payout.state, why))
 }
@@ -119,7 +136,7 @@ async fn choose(gateway: &Arc<Gateway>, id: Id, fee_rate: FeeRate) -> Result<(Ch
 
 /// Chooses coins for the payout alone. If an unmined twin pays it too, one of the twin's coins is spent.
 fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, NamedRateFee), NamedRateError> {
-    let wallet = gateway.wallet.get().ok_or_else(|| NamedRateError::Obstacle("the wallet is not set up".to_owned()))?;
+    let wallet = gateway.wallet.get().ok_or_else(|| NamedRateError::Obstacle(Waits::NoWallet.telling()))?;
     let settings = gateway.settings.snapshot();
     let (payout, required, replaced, optional, tip_height, change_index) = gateway.store.read(|reader| {
         let (payout, twins) = (waiting(reader, id)?, UnminedTwins::read(reader)?);
@@ -133,7 +150,8 @@ fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, N
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
         Ok((payout, required, replaced, optional, reader.tip_height()?, change.1))
     })?;
-    let change = build::fresh_change(&wallet, change_index).map_err(NamedRateError::Obstacle)?;
+    let change =
+        build::fresh_change(&wallet, change_index).map_err(|error| NamedRateError::Obstacle(error.telling()))?;
     let funding = Funding {
         required: &required,
         optional: &optional,
@@ -143,8 +161,8 @@ fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, N
         tip_height,
     };
     let payee = Payee { script: payout.script.clone(), amount_sats: payout.amount_sats };
-    let draft = spend::choose(&[payee], &funding, seed(gateway)?)
-        .map_err(|error| NamedRateError::Obstacle(error.to_string()))?;
+    let draft =
+        spend::choose(&[payee], &funding, seed(gateway)?).map_err(|error| NamedRateError::Obstacle(error.telling()))?;
     let told = NamedRateFee { fee_sats: draft.fee_sats, vsize: draft.vsize, pays_sats: payout.amount_sats };
     // To replace a twin may need a higher rate (BIP125).
     let (fee, cap) = (funding.fee_for_inputs(&draft.inputs), fee_rate.max(funding.fee.rate));

@@ -1,5 +1,6 @@
 //! The passes of the sender, one after another.
 
+use crate::gateway::Waits;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,7 +104,7 @@ impl Sender {
                 HoldCause::Restored | HoldCause::Stopped => return Err(ReleaseError::NotLooked(hold.reason)),
                 HoldCause::UntilReleased | HoldCause::UntilCompared => {}
             }
-            if read.is_some_and(|read| read != hold.reason) {
+            if read.is_some_and(|read| read != hold.reason.message) {
                 return Err(ReleaseError::Another(hold.reason));
             }
             if let Some(txid) = tx.twin_in_mempool()?.filter(|_| !force) {
@@ -203,7 +204,7 @@ impl Sender {
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
-            return Err(Unsent::Waits(WaitCause::Keyring.because(refused.reason)));
+            return Err(Unsent::Waits(Wait { cause: WaitCause::Keyring, reason: refused.reason }));
         }
         let rate = funds::fee_rate_now(&gateway, &settings).await?;
         let prepare = move || build::prepare(&gateway, &settings, rate);
@@ -218,8 +219,7 @@ impl Sender {
         let signed = signed.map_err(Unsent::Obstacle)?;
         self.check_view(due_at).map_err(Unsent::Waits)?;
         // The next pass reads the changed coins and payouts.
-        let stale =
-            || Unsent::Waits(WaitCause::Other.because("coins changed during signing; a new transaction is made"));
+        let stale = || Unsent::Waits(WaitCause::Other.because(&Waits::CoinsChanged));
         build::store(&self.gateway, signed).await?.ok_or_else(stale)
     }
 
@@ -241,7 +241,7 @@ impl Sender {
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
                 // A payout that a twin may pay does not fail.
                 if twins.paying(&payout).next().is_none() {
-                    batches::fail(outbox, payout, reason, None)?;
+                    batches::fail(outbox, payout, &reason, None)?;
                     failed = failed.saturating_add(1);
                 }
             }
@@ -249,12 +249,12 @@ impl Sender {
         };
         let failed = outbox::commit(&self.gateway, None, fail).await?;
         if failed > 0 {
-            tracing::warn!(given_up = failed, why = obstacle.reason, "approved payouts waited too long and are FAILED");
+            tracing::warn!(given_up = failed, why = %obstacle.reason, "approved payouts waited too long and are FAILED");
         }
         Ok(())
     }
 }
 
 fn waits_for_release(hold: Hold) -> Wait {
-    WaitCause::from(hold.cause).because(hold.reason)
+    WaitCause::from(hold.cause).because(&hold.reason)
 }

@@ -6,6 +6,7 @@ mod fee;
 mod kind;
 mod target;
 
+use crate::gateway::FailureReason;
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, Txid};
@@ -77,7 +78,7 @@ impl Sender {
                 return Err(ReplaceError::Stale);
             }
             // Shops read the reason, so it does not name the person.
-            batches::fail(outbox, payout, "it was cancelled by staff", Some(actor.clone()))?;
+            batches::fail(outbox, payout, &FailureReason::Cancelled, Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
         };

@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use bitcoin::Txid;
 use tillgate_domain::batch::{self, Version};
 use tillgate_domain::payout::PayoutState;
+use tillgate_told::Told as _;
 
 use super::conflict_height::conflict_height;
 use super::twin_ledger::{self, sats};
 use super::twins;
 use crate::funds;
-use crate::gateway::StaffWarning;
+use crate::gateway::{FailureReason, StaffWarning};
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
@@ -20,9 +21,6 @@ use crate::store::batches::VersionRow;
 use crate::store::ledger::LedgerKind;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-
-const GIVEN_UP: &str = "it was cancelled, and the coins went back to the wallet";
-const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
 
 /// `approvedBy` of an offer that another copy of the wallet sent.
 const BY_COPY: &str = "another copy of this wallet";
@@ -47,7 +45,11 @@ pub(super) fn settle_noting(
     let mut batch = tx.batch(batch_seq)?.ok_or(StoreError::BadValue("batches.seq"))?;
     let versions = rows.iter().map(|row| facts(tx, row)).collect::<Result<Vec<_>, _>>()?;
     let gave_up = rows.iter().find(|row| !row.pays && row.position.is_in_block());
-    let reason = if gave_up.is_some() || is_given_up_with(tx, &rows)? { GIVEN_UP } else { RULED_OUT };
+    let reason = if gave_up.is_some() || is_given_up_with(tx, &rows)? {
+        FailureReason::GivenUp
+    } else {
+        FailureReason::RuledOut
+    };
     let (mut warnings, mut is_wanted) = (Vec::new(), false);
     let payouts = tx.payouts_of_batch(batch_seq)?;
     let count = payouts.len() as u64;
@@ -56,7 +58,7 @@ pub(super) fn settle_noting(
             let version = rows.iter().find(|row| row.txid == txid && row.pays);
             version.map_or(0, |version| batch::fee_share_sats(version.fee_sats, count, index))
         };
-        let (state, warning) = settle_payout((outbox, to_book), payout, &versions, share, reason, tip_height)?;
+        let (state, warning) = settle_payout((outbox, to_book), payout, &versions, share, &reason, tip_height)?;
         warnings.extend(warning);
         // A FAILED payout keeps no coins locked. Only a block makes it SENT again.
         is_wanted |= matches!(state, PayoutState::Queued | PayoutState::Sent);
@@ -80,18 +82,18 @@ pub(super) fn settle_alone(
     tip_height: u32,
     to_book: &mut BTreeSet<Txid>,
 ) -> Result<Option<StaffWarning>, OutboxError> {
-    Ok(settle_payout((outbox, to_book), payout, &[], |_| 0, RULED_OUT, tip_height)?.1)
+    Ok(settle_payout((outbox, to_book), payout, &[], |_| 0, &FailureReason::RuledOut, tip_height)?.1)
 }
 
 /// Makes a payout without a stored transaction FAILED; `by` names the person who gave it up.
 pub(crate) fn fail(
     outbox: &Outbox<'_>,
     mut row: PayoutRow,
-    reason: &str,
+    reason: &FailureReason,
     by: Option<String>,
 ) -> Result<(), OutboxError> {
     row.state = PayoutState::Failed;
-    row.failure_reason = Some(reason.to_owned());
+    row.failure_reason = Some(reason.telling());
     row.failed_at = Some(outbox.now);
     row.given_up_by = by;
     save(outbox, row, true)
@@ -103,7 +105,7 @@ fn settle_payout(
     mut row: PayoutRow,
     versions: &[Version],
     fee_share_sats: impl FnOnce(Txid) -> u64,
-    reason: &str,
+    reason: &FailureReason,
     tip_height: u32,
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
     let mut twins = twins_of(outbox.tx, &row)?;
@@ -146,7 +148,7 @@ fn settle_payout(
             }
         }
         (_, PayoutState::Failed) => {
-            row.failure_reason = Some(reason.to_owned());
+            row.failure_reason = Some(reason.telling());
             row.failed_at = Some(outbox.now);
             outbox.tx.withdraw_alarm(AlarmKind::PayoutSentByCopy, row.seq)?;
         }

@@ -21,6 +21,23 @@ use crate::store::{Reader, StoreError, Tx};
 /// Outputs named in the reason of a hold. Nobody would read a longer list.
 const OUTPUTS_NAMED: usize = 3;
 
+/// The hold after signs of another copy of the wallet.
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
+pub(crate) enum CopyInUse {
+    #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays {paid}")]
+    Paid { txid: Txid, at: String, paid: String },
+    #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays this wallet alone")]
+    PaidItself { txid: Txid, at: String },
+    #[error(
+        "another copy of this wallet is in use: it gave a customer the address of index {index}, to which transaction {txid} of {at} pays {amount} BTC"
+    )]
+    GaveAddress { index: u32, txid: Txid, at: String, amount: String },
+    #[error(
+        "another copy of this wallet may be in use: transaction {txid} of {at} pays {amount} BTC to the change address of index {index}, which this copy has not used"
+    )]
+    PaidChange { txid: Txid, at: String, amount: String, index: u32 },
+}
+
 /// Stores the position of a twin. Its first sight puts the sender on hold.
 pub(super) fn store_position(
     outbox: &Outbox<'_>,
@@ -82,31 +99,31 @@ fn hold(
         }
         return Ok(None);
     }
-    let reason = format!("another copy of this wallet is in use: it made {}", named(outbox, txid, facts)?);
+    let reason = made(outbox, txid, facts)?;
     tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// Describes a transaction: its time, and the addresses and amounts outside this wallet.
-fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, StoreError> {
+/// The hold after a transaction, with its time, and the addresses and amounts outside this wallet.
+fn made(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<CopyInUse, StoreError> {
     let network = outbox.gateway.network;
     let at = facts.position.made_at(outbox.now).unwrap_or(outbox.now);
     let mut paid = Vec::new();
     for output in &facts.tx.output {
         if !outbox.gateway.is_ours(outbox.tx, &output.script_pubkey)? {
             let address = Address::from_script(&output.script_pubkey, network);
-            let address =
-                address.map_or_else(|_| "a script without an address".to_owned(), |address| address.to_string());
-            paid.push(format!("{} BTC to {address}", format_btc(output.value.to_sat())));
+            let payee = address.map_or_else(|_| output.script_pubkey.to_hex_string(), |address| address.to_string());
+            paid.push(format!("{} BTC ({payee})", format_btc(output.value.to_sat())));
         }
     }
-    let more = match paid.len().saturating_sub(OUTPUTS_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = if paid.len() > OUTPUTS_NAMED { ", …" } else { "" };
     paid.truncate(OUTPUTS_NAMED);
-    let paid = if paid.is_empty() { "this wallet alone".to_owned() } else { paid.join(", ") };
-    Ok(format!("transaction {txid} of {}, which pays {paid}{more}", at.iso_seconds()))
+    let (txid, at) = (*txid, at.iso_seconds());
+    Ok(if paid.is_empty() {
+        CopyInUse::PaidItself { txid, at }
+    } else {
+        CopyInUse::Paid { txid, at, paid: paid.join(", ") + more }
+    })
 }
 
 /// Puts the sender on hold after a transaction paid addresses that no payment here has: another copy of this wallet
@@ -126,11 +143,8 @@ pub(super) fn notice_address(
         tracing::info!(%txid, index, "coins came to an address that was given before the wallet was restored");
         return Ok(None);
     }
-    let reason = format!(
-        "another copy of this wallet is in use: it gave a customer the address of index {index}, to which transaction {txid} of {} pays {} BTC",
-        at.iso_seconds(),
-        format_btc(amount_sats)
-    );
+    let (at, amount) = (at.iso_seconds(), format_btc(amount_sats));
+    let reason = CopyInUse::GaveAddress { index, txid: *txid, at, amount };
     tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
@@ -145,12 +159,8 @@ pub(super) fn notice_change(
     if outbox.tx.dangerous_restore()?.is_some() {
         return Ok(None);
     }
-    let reason = format!(
-        "another copy of this wallet may be in use: transaction {txid} of {} pays {} BTC to the change address of index {}, which this copy has not used",
-        at.iso_seconds(),
-        format_btc(coin.amount_sats),
-        coin.index
-    );
+    let (at, amount) = (at.iso_seconds(), format_btc(coin.amount_sats));
+    let reason = CopyInUse::PaidChange { txid: *txid, at, amount, index: coin.index };
     outbox.tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }

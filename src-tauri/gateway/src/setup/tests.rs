@@ -122,7 +122,11 @@ async fn the_words_restore_all_coins_and_the_next_address() {
 
     // After staff release the sender, it spends the coins that were found.
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
-    assert!(hold.cause == HoldCause::UntilCompared && hold.reason.contains("4 transactions"), "{}", hold.reason);
+    assert!(
+        hold.cause == HoldCause::UntilCompared && hold.reason.message.contains("4 transactions"),
+        "{}",
+        hold.reason
+    );
     world.app.sender.release(BY, None, true).await.unwrap();
     let payout = world.approved_payout(1_500_000).await;
     world.mine(2).await;

@@ -1,8 +1,10 @@
 //! Backups that this installation made, each with the id of its file. Only these backups are removed when they are old.
 //! Times are of the machine's clock.
 
+use super::telling;
 use std::fmt;
 use std::str::FromStr;
+use tillgate_told::Telling;
 
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::time::Timestamp;
@@ -78,22 +80,21 @@ pub struct BackupRow {
     pub size_bytes: Option<u64>,
     /// When its file was last read from end to end.
     pub checked_at: Option<Timestamp>,
-    pub failure: Option<String>,
+    pub failure: Option<Telling>,
     /// The mark file that its folder should have had.
     pub missing_mark: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// A sentence for people.
-    pub why: String,
+    pub why: Telling,
     /// The mark file that the folder lacked, if that was the reason.
     pub missing_mark: Option<String>,
 }
 
 impl From<&str> for Failure {
     fn from(why: &str) -> Self {
-        Self { why: why.to_owned(), missing_mark: None }
+        Self { why: Telling::of_text(why), missing_mark: None }
     }
 }
 
@@ -200,7 +201,7 @@ impl Tx<'_> {
             .prepare_cached(
                 "UPDATE backups SET state = 'FAILED', done_at = ?2, failure = ?3, missing_mark = ?4 WHERE file_id = ?1",
             )?
-            .execute(params![file_id, at.ms(), failure.why, failure.missing_mark])?;
+            .execute(params![file_id, at.ms(), telling::written(&failure.why), failure.missing_mark])?;
         Ok(())
     }
 
@@ -267,7 +268,7 @@ fn row_of(row: &Row<'_>) -> Result<BackupRow, StoreError> {
         done_at: values::optional_time(row, "done_at")?,
         size_bytes: size_bytes.map(u64::try_from).transpose().map_err(|_| StoreError::BadValue("size_bytes"))?,
         checked_at: values::optional_time(row, "checked_at")?,
-        failure: row.get("failure")?,
+        failure: row.get::<_, Option<String>>("failure")?.map(telling::read),
         missing_mark: row.get("missing_mark")?,
     })
 }

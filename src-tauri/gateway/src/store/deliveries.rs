@@ -1,9 +1,11 @@
 //! Deliveries: attempts to deliver notifications, stored for the panel.
 
+use super::telling;
 use rusqlite::{Row, params};
 use tillgate_domain::id::Id;
 use tillgate_domain::notification::{NotificationState, Outcome, SubjectKind};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 
 use super::error::StoreError;
 use super::reader::Reader;
@@ -22,7 +24,7 @@ pub struct NewDelivery {
     /// HTTP status of the server's answer, if there was one.
     pub status_code: Option<u16>,
     /// A sentence that says why it failed; `None` after a success.
-    pub error: Option<String>,
+    pub error: Option<Telling>,
     /// The first KiB of the answer's body.
     pub answer: Option<Vec<u8>>,
 }
@@ -43,7 +45,7 @@ pub struct DeliveryRow {
     pub at: Timestamp,
     pub duration_ms: i64,
     pub status_code: Option<u16>,
-    pub error: Option<String>,
+    pub error: Option<Telling>,
     pub answer: Option<Vec<u8>>,
     pub notification_state: NotificationState,
     /// When the notification is tried again.
@@ -88,7 +90,7 @@ impl Tx<'_> {
                 new.started_at.ms(),
                 new.duration_ms,
                 new.status_code,
-                new.error,
+                new.error.as_ref().map(telling::written),
                 new.answer,
             ])?;
         Ok(())
@@ -174,7 +176,7 @@ fn delivery(row: &Row<'_>) -> Result<DeliveryRow, StoreError> {
             .map(u16::try_from)
             .transpose()
             .map_err(|_| StoreError::BadValue("deliveries.status_code"))?,
-        error: row.get("error")?,
+        error: row.get::<_, Option<String>>("error")?.map(telling::read),
         answer: row.get("answer")?,
         notification_state: values::parsed(row, "state")?,
         next_attempt_at: values::optional_time(row, "next_attempt_at")?,

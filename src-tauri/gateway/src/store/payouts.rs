@@ -1,5 +1,6 @@
 //! Payouts: the request, the approval, and the outcome.
 
+use super::telling;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
 use rusqlite::{Row, params};
@@ -7,6 +8,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 
 use super::error::StoreError;
 use super::reader::Reader;
@@ -51,7 +53,7 @@ pub struct PayoutRow {
     /// When it last became SENT.
     pub sent_at: Option<Timestamp>,
     /// A sentence that says why it FAILED, or why staff ended the offer.
-    pub failure_reason: Option<String>,
+    pub failure_reason: Option<Telling>,
     pub failed_at: Option<Timestamp>,
     /// Who gave it up before a transaction was signed, or ended the offer.
     pub given_up_by: Option<String>,
@@ -217,7 +219,7 @@ impl Tx<'_> {
             row.approved_at.map(Timestamp::ms),
             row.approved_by,
             row.sent_at.map(Timestamp::ms),
-            row.failure_reason,
+            row.failure_reason.as_ref().map(telling::written),
             row.txid.as_ref().map(Txid::as_byte_array),
             row.booked_sats,
             row.booked_fee_sats,
@@ -256,7 +258,7 @@ fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {
         approved_at: values::optional_time(row, "approved_at")?,
         approved_by: row.value("approved_by")?,
         sent_at: values::optional_time(row, "sent_at")?,
-        failure_reason: row.value("failure_reason")?,
+        failure_reason: row.value::<Option<String>>("failure_reason")?.map(telling::read),
         failed_at: values::optional_time(row, "failed_at")?,
         given_up_by: row.value("given_up_by")?,
         batch_seq: row.value("batch_seq")?,

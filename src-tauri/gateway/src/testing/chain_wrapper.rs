@@ -3,6 +3,7 @@
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 use tokio::sync::Notify;
 
 use crate::chain::{
@@ -123,11 +124,11 @@ impl<T: ChainWrapper> Chain for T {
         self.chain().wake()
     }
 
-    fn fault(&self) -> Option<String> {
+    fn fault(&self) -> Option<Telling> {
         self.chain().fault()
     }
 
-    fn fault_once_tried(&self) -> Option<String> {
+    fn fault_once_tried(&self) -> Option<Telling> {
         self.chain().fault_once_tried()
     }
 }

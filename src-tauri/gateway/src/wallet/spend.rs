@@ -34,4 +34,6 @@ pub(crate) use payee::Payee;
 #[cfg(test)]
 pub(crate) use select::MAX_ANCESTORS;
 pub(crate) use select::is_worth_spending;
+#[cfg(test)]
+pub(crate) use sign::SignError;
 pub(crate) use sign::sign;

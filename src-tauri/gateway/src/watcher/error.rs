@@ -1,6 +1,7 @@
 //! Errors of a look.
 
 use bitcoin::BlockHash;
+use tillgate_told::Told as _;
 
 use crate::chain::ChainDown;
 use crate::gateway::{CatchingUp, FailedLook};
@@ -70,6 +71,6 @@ impl From<&WatchError> for FailedLook {
             WatchError::Store(error) | WatchError::Outbox(OutboxError::Store(error)) => error.is_passing(),
             _ => false,
         };
-        Self { reason: error.to_string(), is_for_storage }
+        Self { reason: error.telling(), is_for_storage }
     }
 }

@@ -146,7 +146,7 @@ pub(super) fn take(
     let mut effects = Effects::default();
     loop {
         if gateway.chain.generation() != generation {
-            return Err(ChainDown("it was replaced in the settings during the look".to_owned()).into());
+            return Err(ChainDown::of_text("it was replaced in the settings during the look".to_owned()).into());
         }
         ours.check()?;
         effects.take(&ours, &mut view)?;
@@ -287,7 +287,8 @@ fn first_view<'a>(
     if view.from_start {
         return Ok((view, ours));
     }
-    Err(ChainDown("it reported another chain, and then the earlier one: the next look asks again".to_owned()).into())
+    Err(ChainDown::of_text("it reported another chain, and then the earlier one: the next look asks again".to_owned())
+        .into())
 }
 
 /// Treats a coinbase without a block as ruled out at its height: no other block can hold it. If its block returns, the

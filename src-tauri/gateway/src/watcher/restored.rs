@@ -3,6 +3,8 @@
 
 mod hold;
 
+#[cfg(test)]
+pub(crate) use hold::HeldAfterScan;
 use std::collections::HashSet;
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@ import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 import type { PayoutState } from "./PayoutState";
 import type { StuckItem } from "./StuckItem";
+import type { Telling } from "./Telling";
 import type { WaitCause } from "./WaitCause";
 
 /**
@@ -108,7 +109,7 @@ confirmations: number,
 /**
  * The reason why it FAILED, or why staff ended the offer.
  */
-failureReason: string | null, 
+failureReason: Telling | null, 
 /**
  * When it became FAILED, ISO 8601.
  */
@@ -128,7 +129,7 @@ beingGivenUp: boolean,
 /**
  * The reason why it waits, without a remedy. Absent unless it is QUEUED or `being_given_up`.
  */
-waitsFor: string | null, 
+waitsFor: Telling | null, 
 /**
  * The kind of that reason.
  */

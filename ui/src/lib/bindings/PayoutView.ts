@@ -10,6 +10,7 @@ import type { Possible } from "./Possible";
 import type { SharingItem } from "./SharingItem";
 import type { StepItem } from "./StepItem";
 import type { StuckItem } from "./StuckItem";
+import type { Telling } from "./Telling";
 import type { VersionItem } from "./VersionItem";
 import type { WaitCause } from "./WaitCause";
 
@@ -54,7 +55,7 @@ anomalyAlike: AnomalyAlike | null,
 /**
  * A warning that the network fee is more than a tenth of the amount; absent once a transaction is signed.
  */
-feeWarning: string | null, 
+feeWarning: Telling | null, 
 /**
  * The part of the daily limit that its approval would leave. Present only while it is NEW and within the limit.
  */
@@ -179,7 +180,7 @@ confirmations: number,
 /**
  * The reason why it FAILED, or why staff ended the offer.
  */
-failureReason: string | null, 
+failureReason: Telling | null, 
 /**
  * When it became FAILED, ISO 8601.
  */
@@ -199,7 +200,7 @@ beingGivenUp: boolean,
 /**
  * The reason why it waits, without a remedy. Absent unless it is QUEUED or `being_given_up`.
  */
-waitsFor: string | null, 
+waitsFor: Telling | null, 
 /**
  * The kind of that reason.
  */

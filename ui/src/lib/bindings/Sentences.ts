@@ -54,6 +54,8 @@ export const VALUES = {
   AMOUNT_TOO_LARGE: [],
   /** may have at most {_0} decimals */
   AMOUNT_TOO_MANY_DECIMALS: ["_0"],
+  /** the backend answers, its best block is {height} */
+  ANSWERS: ["height"],
   /** the payout is beyond the limits of payouts */
   APPROVE_LIMIT: [],
   /** this payout is {_0} and waits for no approval{_0_2} */
@@ -88,6 +90,12 @@ export const VALUES = {
   ARGUMENT_FAULT_TIME: [],
   /** must be 12 or 24 */
   ARGUMENT_FAULT_WORD_COUNT: [],
+  /** the Bitcoin backend refused it: {words}. It names a fee of {fee} BTC */
+  BACKEND_REFUSAL_NAMES_FEE: ["words", "fee"],
+  /** the Bitcoin backend refused it: {words} */
+  BACKEND_REFUSAL_REFUSED: ["words"],
+  /** the Bitcoin backend refused it, because a block holds another transaction that spends its coins */
+  BACKEND_REFUSAL_RULED_OUT: [],
   /** the sandbox cannot be opened: {_0} */
   BACKEND_SANDBOX: ["_0"],
   /** the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase` */
@@ -162,6 +170,32 @@ export const VALUES = {
   BACKUP_TAKES_NO_FILES: ["folder", "source"],
   /** the backup does not open: the passphrase is wrong, or the file was changed */
   BACKUP_WRONG_PASSPHRASE: [],
+  /** {_0} is no address at which Bitcoin Core publishes: set backendZmq to one like tcp://127.0.0.1:28332 */
+  BAD_ADDRESS: ["_0"],
+  /** the cookie file {path} is empty: restart the node, which writes it anew */
+  BAD_COOKIE_EMPTY: ["path"],
+  /** the folder {path} holds no cookie file of this network's node: start the node with server=1 in its bitcoin.conf, or set backendCookieFile; with rpcuser or rpcpassword a node writes no cookie, so set backendUser instead */
+  BAD_COOKIE_NOT_IN_FOLDER: ["path"],
+  /** {path} is no cookie file of Bitcoin Core ({why}): set backendCookieFile to the file .cookie of the node */
+  BAD_COOKIE_NO_COOKIE: ["path", "why"],
+  /** the node's cookie file {path} cannot be read ({error}): start the node with server=1 in its bitcoin.conf, or set backendCookieFile; with rpcuser or rpcpassword a node writes no cookie, so set backendUser instead */
+  BAD_COOKIE_UNREADABLE: ["path", "error"],
+  /** the certificates that this system trusts cannot be read: {_0} */
+  BAD_NODE_CERTIFICATES: ["_0"],
+  /** {amountSats} satoshis to {script} are dust: nodes relay {leastSats} or more */
+  BAD_PAYEE_DUST: ["amountSats", "script", "leastSats"],
+  /** a transaction without a payee was requested */
+  BAD_PAYEE_NOBODY: [],
+  /** the script {_0} is not of a type that can be paid */
+  BAD_PAYEE_SCRIPT: ["_0"],
+  /** the amounts come to more than 21 million bitcoin */
+  BAD_PAYEE_TOO_MUCH: [],
+  /** no secure connections can be made: {_0} */
+  BAD_SERVER_TLS: ["_0"],
+  /** {_0} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002 */
+  BAD_SERVER_URL: ["_0"],
+  /** {_0} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332 */
+  BAD_URL: ["_0"],
   /** each word is in the list, but the checksum is wrong: one word was written down wrong, or two changed places */
   BAD_WORDS_CHECKSUM: [],
   /** a wallet has 12, 15, 18, 21 or 24 words, and {_0} were given */
@@ -242,8 +276,32 @@ export const VALUES = {
   CANCEL_NO_SUCH_PAYMENT: ["_0"],
   /** the time of this payment is over: it closes by itself once the clock is confirmed */
   CANCEL_TIME_OVER: [],
+  /** the gateway catches up with the chain: block {seenHeight} of {tipHeight} ({fromHeight} %) */
+  CATCHING_UP: ["seenHeight", "tipHeight", "fromHeight"],
+  /** has expired */
+  CERTIFICATE_FAULT_EXPIRED: [],
+  /** is not valid yet; check this machine's clock */
+  CERTIFICATE_FAULT_NOT_VALID_YET: [],
+  /** is for another name */
+  CERTIFICATE_FAULT_OTHER_NAME: [],
+  /** was revoked by its authority */
+  CERTIFICATE_FAULT_REVOKED: [],
+  /** is self-signed, and not by an authority that this machine trusts */
+  CERTIFICATE_FAULT_SELF_SIGNED: [],
+  /** was issued by an authority that this machine does not know, or the server leaves out the certificate in between */
+  CERTIFICATE_FAULT_UNKNOWN_ISSUER: [],
+  /** cannot be used for a server */
+  CERTIFICATE_FAULT_UNUSABLE: [],
   /** the Bitcoin backend cannot be asked: {_0} */
   CHAIN_DOWN: ["_0"],
+  /** another copy of this wallet is in use: it gave a customer the address of index {index}, to which transaction {txid} of {at} pays {amount} BTC */
+  COPY_IN_USE_GAVE_ADDRESS: ["index", "txid", "at", "amount"],
+  /** another copy of this wallet is in use: it made transaction {txid} of {at}, which pays {paid} */
+  COPY_IN_USE_PAID: ["txid", "at", "paid"],
+  /** another copy of this wallet may be in use: transaction {txid} of {at} pays {amount} BTC to the change address of index {index}, which this copy has not used */
+  COPY_IN_USE_PAID_CHANGE: ["txid", "at", "amount", "index"],
+  /** another copy of this wallet is in use: it made transaction {txid} of {at}, which pays this wallet alone */
+  COPY_IN_USE_PAID_ITSELF: ["txid", "at"],
   /** the request is not valid */
   CREATE_INVALID: [],
   /** this Idempotency-Key was used with another request */
@@ -264,10 +322,120 @@ export const VALUES = {
   DISMISS_NO_SUCH_ANOMALY: ["_0"],
   /** a dismissal needs a reason of 1 to {reasonMax} characters, without line breaks */
   DISMISS_REASON: ["reasonMax"],
+  /** {first}; {next} */
+  DOWN_BOTH: ["first", "next"],
+  /** the sandbox is built in and asks no server: choose another network first, before there is a wallet (`tillgate settings set network regtest`, or signet or testnet4) */
+  DOWN_BUILT_IN: [],
+  /** the node is catching up, it has block {blocks} of {headers} */
+  DOWN_CATCHING_UP: ["blocks", "headers"],
+  /** the certificate of the server at {host} {fault}. If it is your server, and its certificate has this SHA-256, pin it: `tillgate settings set backendCertificate {found}` */
+  DOWN_CERTIFICATE: ["host", "fault", "found"],
+  /** the node at {host} answers, but it refuses the cookie: set backendCookieFile to the file of this node */
+  DOWN_COOKIE_REFUSED: ["host"],
+  /** the node is downloading the chain, it has block {blocks} of {headers} */
+  DOWN_DOWNLOADING: ["blocks", "headers"],
+  /** the node at {host} answered 403 Forbidden to {methods}: in its bitcoin.conf, rpcallowip must name this machine's address, and rpcwhitelist, if it is set, every call of the gateway (the page about the network lists them) */
+  DOWN_FORBIDDEN: ["host", "methods"],
+  /** no secure connection to the server at {host}: {fault} */
+  DOWN_INSECURE: ["host", "fault"],
+  /** the {who} at {host} did not answer in time */
+  DOWN_LATE: ["who", "host"],
+  /** the server at {host} did not answer in time (if it speaks no TLS at this port, set backendUrl to tcp://{host}) */
+  DOWN_LATE_OVER_TLS: ["host"],
+  /** the {who}'s best block {height} has less work behind it than the known block {watched}: it is behind, or lost blocks, and must catch up first (for another chain on purpose, name another --data-dir; if a stranger made up that block, `tillgate wallet restore --birthday DATE` starts again from the wallet's words) */
+  DOWN_LESS_WORK: ["who", "height", "watched"],
+  /** the node is loading its mempool */
+  DOWN_LOADING_MEMPOOL: [],
+  /** {why} (if it speaks TLS at this port, set backendUrl to ssl://{host}) */
+  DOWN_MAYBE_TLS: ["why", "host"],
+  /** no Bitcoin backend is set: set backendUrl to your node's address, like http://127.0.0.1:8332, and backendCookieFile or backendUser for the login */
+  DOWN_NOT_SET: [],
+  /** the server at {host} is no Bitcoin Core: {words} */
+  DOWN_NO_CORE: ["host", "words"],
+  /** backendUrl is set, but no credentials are: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword */
+  DOWN_NO_CREDENTIALS: [],
+  /** no connection to the node at {host} ({why}): start the node with server=1 in its bitcoin.conf, and on another machine with rpcbind and rpcallowip too, or set backendUrl to where it answers */
+  DOWN_NO_NODE: ["host", "why"],
+  /** backendUser is set and its password is not: give it by `tillgate settings set backendPassword -` */
+  DOWN_NO_PASSWORD: [],
+  /** no connection to the server at {host} ({why}): see that it runs, or set backendUrl to where it answers */
+  DOWN_NO_SERVER: ["host", "why"],
+  /** the server at {host} speaks no TLS at this port: set backendUrl to the port of its TLS, or to tcp://{host} on your own machine or network */
+  DOWN_NO_TLS: ["host"],
+  /** the {who} at {host} cannot be asked: {why} */
+  DOWN_NO_WAY: ["who", "host", "why"],
+  /** {name}: {why} */
+  DOWN_OF_SERVER: ["name", "why"],
+  /** the server at {host} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one (with several servers, list all their certificates, separated by commas): `tillgate settings set backendCertificate {found}` */
+  DOWN_OTHER_CERTIFICATE: ["host", "found"],
+  /** the {who} is on {found}, and the setting network says {network}: set backendUrl to a {kind} of that network */
+  DOWN_OTHER_NETWORK: ["who", "found", "network", "kind"],
+  /** it is on the network that begins with block {genesis}, and the setting network says {network}: take it out of backendUrl */
+  DOWN_OTHER_SERVERS_NETWORK: ["genesis", "network"],
+  /** the node at {host} answers, but it refuses user and password: set backendUser and backendPassword right */
+  DOWN_PASSWORD_REFUSED: ["host"],
+  /** the node is still starting ({words}) */
+  DOWN_STARTING: ["words"],
+  /** a fee rate of {_0} sat/vB is far above any real rate: check it */
+  DRAFT_FEE_RATE: ["_0"],
   /** these words are no longer kept: they were used, replaced by others, or shown more than 15 minutes ago; begin again, and write down the new ones */
   DRAFT_GONE: [],
+  /** the coins that can be spent now come to {availableSats} BTC, and {neededSats} BTC are needed with the fee */
+  DRAFT_NOT_ENOUGH: ["availableSats", "neededSats"],
+  /** one transaction cannot spend so many small coins: the payout is too large for it */
+  DRAFT_TOO_HEAVY: [],
+  /** the coin {_0} is to be spent twice by one transaction */
+  DRAFT_TWICE: ["_0"],
+  /** earlier payouts wait for a block; this one follows them */
+  DRAFT_WAITS_FOR_BLOCK: [],
   /** word {_0} does not match: look at what you wrote down */
   DRAFT_WRONG: ["_0"],
+  /** the server closed the connection without an answer */
+  FAILURE_CLOSED: [],
+  /** no secure connection to {host}: {fault} */
+  FAILURE_INSECURE: ["host", "fault"],
+  /** {_0} */
+  FAILURE_NO_WAY: ["_0"],
+  /** {_0} */
+  FAILURE_OTHER: ["_0"],
+  /** it could not be sent in time: earlier payouts waited for a block */
+  FAILURE_REASON_BLOCK: [],
+  /** it was cancelled by staff */
+  FAILURE_REASON_CANCELLED: [],
+  /** it could not be sent in time: there were not enough coins */
+  FAILURE_REASON_COINS: [],
+  /** it could not be sent in time: the fees of the network were above the cap */
+  FAILURE_REASON_FEES: [],
+  /** it was cancelled, and the coins went back to the wallet */
+  FAILURE_REASON_GIVEN_UP: [],
+  /** it could not be sent in time: the keyring was locked or missing */
+  FAILURE_REASON_KEYRING: [],
+  /** it could not be sent in time: the fee rate of the network was not known */
+  FAILURE_REASON_NO_ESTIMATE: [],
+  /** it could not be sent in time: its transaction could not be made */
+  FAILURE_REASON_OTHER: [],
+  /** it was rejected by staff */
+  FAILURE_REASON_REJECTED: [],
+  /** it was rejected by staff: {reason} */
+  FAILURE_REASON_REJECTED_FOR: ["reason"],
+  /** another transaction spent its coins and has 6 confirmations: nothing was sent to the address */
+  FAILURE_REASON_RULED_OUT: [],
+  /** it could not be sent in time: it needs more coins than one transaction can spend */
+  FAILURE_REASON_SMALL_COINS: [],
+  /** it was withdrawn by staff */
+  FAILURE_REASON_WITHDRAWN: [],
+  /** it was withdrawn by staff: {reason} */
+  FAILURE_REASON_WITHDRAWN_FOR: ["reason"],
+  /** the server refuses connections */
+  FAILURE_REFUSED: [],
+  /** the server did not answer */
+  FAILURE_SILENT: [],
+  /** the server at {_0} speaks TLS at this port: write https:// in its address */
+  FAILURE_SPEAKS_TLS: ["_0"],
+  /** {_0} without coming to an answer */
+  FAILURE_TOO_MUCH: ["_0"],
+  /** the server cannot be reached from here */
+  FAILURE_UNREACHABLE: [],
   /** may hold no control characters and no spaces at its ends */
   FAULT_BLANK_URL: [],
   /** may not be given together with btcAmount: give one of them */
@@ -310,6 +478,8 @@ export const VALUES = {
   FAULT_TEXTS_TOO_LONG: ["most", "inAll"],
   /** may have at most {most} characters */
   FAULT_TOO_MANY_CHARACTERS: ["most"],
+  /** the first look at the chain since the start has not ended */
+  FIRST_LOOK: [],
   /** holds the character "{_0}", which no address has: give the address alone */
   FOREIGN_CHARACTER_ASCII: ["_0"],
   /** holds an invisible character, U+{_0}, which no address has: give the address alone */
@@ -318,6 +488,34 @@ export const VALUES = {
   FOREIGN_CHARACTER_NAMED: ["code", "name"],
   /** holds the character "{character}" (U+{code}), which no address has: give the address alone */
   FOREIGN_CHARACTER_OTHER: ["character", "code"],
+  /** {count} {count_2} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again */
+  GIVEN_UP: ["count", "count_2"],
+  /** {count} {count_2} made after this backup */
+  HELD_AFTER_SCAN_AFTER_BACKUP: ["count", "count_2"],
+  /** the wallet was restored from its words, and the chain holds {count} {count_2} of this wallet */
+  HELD_AFTER_SCAN_FOUND: ["count", "count_2"],
+  /** {count} {count_2} signed, and neither in a block nor in the mempool: the same transaction is rebroadcast ({ids}) */
+  HELD_AFTER_SCAN_MISSING: ["count", "count_2", "ids"],
+  /** the wallet was restored from a backup, and no transaction was made after it */
+  HELD_AFTER_SCAN_NONE_AFTER_BACKUP: [],
+  /** the wallet was restored from its words */
+  HELD_AFTER_SCAN_OF_WORDS: [],
+  /** {count} {count_2} to addresses that this copy does not know */
+  HELD_AFTER_SCAN_PAYMENTS: ["count", "count_2"],
+  /** {count} {count_2} open here that the other copy may have refunded: compare before you refund */
+  HELD_AFTER_SCAN_REFUNDABLE: ["count", "count_2"],
+  /** the network's fee is more than the amount itself: pay more in one payout, or wait until fees have fallen */
+  HIGH_FEE_ABOVE_AMOUNT: [],
+  /** the network's fee is more than a tenth of the amount: pay more in one payout, or wait until fees have fallen */
+  HIGH_FEE_ABOVE_TENTH: [],
+  /** {first}; {next} */
+  HOLD_REASON_BOTH: ["first", "next"],
+  /** {first}; others; and {last} */
+  HOLD_REASON_OTHERS: ["first", "last"],
+  /** this copy of the wallet was restored, and has not looked through the whole chain yet for transactions of another copy; the sender continues by itself after that */
+  HOLD_REASON_RESTORED: [],
+  /** this copy of the wallet was restored, and its look through the chain for transactions of another copy was stopped before its end */
+  HOLD_REASON_STOPPED: [],
   /** a key's name is 1 to 64 letters, digits or underscores */
   KEY_BAD_NAME: [],
   /** too many long lists are being read ({listsOfKeyMax} for an API key, {listsMax} in all): read one first */
@@ -330,6 +528,8 @@ export const VALUES = {
   KEY_NAME_TAKEN: ["_0"],
   /** no live key is named {_0} */
   KEY_NO_SUCH_KEY: ["_0"],
+  /** notifications wait, because their HMAC key cannot be read: {_0} */
+  KEY_UNREAD: ["_0"],
   /** line {line} is not UTF-8: save the file as UTF-8. Nothing was imported */
   LABELS_FILE_NOT_UTF8: ["line"],
   /** line {line} is no JSON object ({error}): mend it, or export the labels as BIP329 (.jsonl) again. Nothing was imported */
@@ -340,6 +540,10 @@ export const VALUES = {
   LABELS_FILE_TOO_LARGE: ["mebibytes"],
   /** {path} cannot be read ({error}): nothing was imported */
   LABELS_FILE_UNREADABLE: ["path", "error"],
+  /** the last good backup is of {at} */
+  LAST_GOOD_AT: ["at"],
+  /** there is no good backup yet */
+  LAST_GOOD_NONE: [],
   /** the request is not valid */
   LIMIT_INVALID: [],
   /** Payout above daily limit: {availableSats} BTC are left of it until {until}. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc) */
@@ -348,6 +552,18 @@ export const VALUES = {
   LIMIT_REFUSAL_BELOW_MINIMUM: ["minimumSats"],
   /** Refund is dust: the network relays no output below {dustSats} BTC to this address. Dismiss the anomaly */
   LIMIT_REFUSAL_DUST: ["dustSats"],
+  /** since {at} the backend shows another chain than before, or an older copy of it: it was scanned from the wallet's birth on, and payments become INVALID if their transactions stay missing */
+  LOOK_WARNING_BEGUN_ANEW: ["at"],
+  /** this machine's clock is {minutes} minutes ahead of the servers that tell exchange rates: set it right; payments are closed by those servers' time meanwhile */
+  LOOK_WARNING_IS_AHEAD: ["minutes"],
+  /** this machine's clock is behind the times of blocks or servers by {minutes} minutes or more: set it right, or payments are closed too late */
+  LOOK_WARNING_IS_BEHIND: ["minutes"],
+  /** the best block is {minutes} minutes old by this machine's clock, and no recent block was seen since the gateway started or the machine woke: if the clock is ahead, set it right; until a recent block comes, a payment is closed only once a block is later than its deadline, or a day after the deadline */
+  LOOK_WARNING_MAY_BE_AHEAD: ["minutes"],
+  /** the database holds times up to {until}, which are in the future: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments with future times stay open until the deadline that customers were told; offers with future times have expired; payouts with future approvals are sent as soon as possible, and count in the daily limit until the day of their approval is over */
+  LOOK_WARNING_STORED_AHEAD: ["until"],
+  /** the median quote is out of range */
+  MEDIAN_OUT_OF_RANGE: [],
   /** there is no payment {_0} */
   MISSING_PAYMENT: ["_0"],
   /** there is no transaction {_0} */
@@ -356,6 +572,16 @@ export const VALUES = {
   NAMED_RATE_NOT_WAITING: ["_0", "_1"],
   /** the payout cannot be sent now: {_0} */
   NAMED_RATE_OBSTACLE: ["_0"],
+  /** the last backup to the folder of nightly backups failed, and is tried again in an hour: {why} ({lastGood}) */
+  NIGHTLY_FAULT_FAILED: ["why", "lastGood"],
+  /** no backup was made last night: {lastGood}; nightly backups need a running Tillgate */
+  NIGHTLY_FAULT_LATE: ["lastGood"],
+  /** no nightly backup is made, because no passphrase is set: `tillgate backup --set-passphrase` */
+  NIGHTLY_FAULT_NO_PASSPHRASE: [],
+  /** no transaction of the restored wallet was found. If it ever received coins, check four things: another address type than bip84 and bip86, which were both looked at; a passphrase (25th word), which is not supported; words of another program, like Electrum; and a birthday that is too late */
+  NOTHING_FOUND: [],
+  /** is not accepted */
+  NOT_ACCEPTED: [],
   /** must hold the beginning of each day and the end of the last one, at most {daysMax} days */
   NOT_DAYS_COUNT: ["daysMax"],
   /** must hold times that ascend */
@@ -376,6 +602,14 @@ export const VALUES = {
   NOT_HOSTS: ["hostsMax"],
   /** permissions are shop, full, or a comma-separated list of payments.read, payments.create, payouts.read, payouts.create, payouts.approve */
   NOT_PERMISSIONS: [],
+  /** the URL cannot be used */
+  NOT_POSTED_BAD_URL: [],
+  /** the server did not answer within {seconds} seconds */
+  NOT_POSTED_LATE: ["seconds"],
+  /** the server redirects ({_0}), and redirects are not followed: set the final URL */
+  NOT_POSTED_REDIRECTS: ["_0"],
+  /** the server answered {_0} */
+  NOT_POSTED_STATUS: ["_0"],
   /** it is not known yet whether the address is the wallet's own: try again in a minute */
   NOT_READY_NOT_DERIVED: [],
   /** the wallet was restored, and has not looked through the whole chain yet for transactions of another copy */
@@ -384,14 +618,56 @@ export const VALUES = {
   NOT_READY_NOT_MADE: [],
   /** another copy of the wallet may have given the chosen address to a customer: repeat the request for a new address */
   NOT_READY_SKIPPED: [],
-  /** {_0} */
-  NOT_WATCHED_BEHIND: ["_0"],
+  /** a payout whose transaction spends its change is being cancelled: wait until a block holds that transaction or its replacement, or cancel this payout as well */
+  NOT_REPLACEABLE_CHANGE_GIVEN_UP: [],
+  /** its transaction is in a block */
+  NOT_REPLACEABLE_CONFIRMED: [],
+  /** it is being cancelled already */
+  NOT_REPLACEABLE_GIVEN_UP: [],
+  /** its transaction spends the change of a payout that is being cancelled, and it is cancelled too */
+  NOT_REPLACEABLE_GIVEN_UP_WITH: [],
+  /** no transaction was signed for it yet */
+  NOT_REPLACEABLE_NOTHING_STORED: [],
+  /** it was never approved */
+  NOT_REPLACEABLE_NOT_APPROVED: [],
+  /** nothing more will be sent */
+  NOT_REPLACEABLE_OVER: [],
+  /** another copy of this wallet pays a payout of this transaction, or of an unconfirmed transaction before it: cancel this payout, then request the unpaid payouts again */
+  NOT_REPLACEABLE_PAID_OTHERWISE: [],
+  /** a block holds another transaction that spends its coins: no replacement can be mined */
+  NOT_REPLACEABLE_RULED_OUT: [],
+  /** it was paid by a transaction that was not made here */
+  NOT_REPLACEABLE_SENT_ELSEWHERE: [],
+  /** its offer is over: request it again */
+  NOT_WAITING_EXPIRED: [],
+  /** nothing more will be sent: request it again */
+  NOT_WAITING_FAILED: [],
+  /** it waits for approval: approve it first */
+  NOT_WAITING_NOT_APPROVED: [],
+  /** it was sent already: raise the fee of its transaction */
+  NOT_WAITING_SENT: [],
+  /** its transaction is signed already: raise the fee of that transaction */
+  NOT_WAITING_SIGNED: [],
   /** the state of the Bitcoin chain cannot be stored: {_0} */
   NOT_WATCHED_NOT_STORED: ["_0"],
   /** the Bitcoin chain was never synchronised, or has not been watched for 10 minutes */
   NOT_WATCHED_SILENT: [],
   /** the operating system gave no random bytes */
   NO_ENTROPY: [],
+  /** nothing is heard of the node at {url} ({why}): see that it runs with -zmqpubsequence set to this address, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later */
+  NO_NOTICES_DISCONNECTED: ["url", "why"],
+  /** the notices at {url} do not match the first node in backendUrl: set backendZmq to that node's -zmqpubsequence, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later */
+  NO_NOTICES_OTHER_NODE: ["url"],
+  /** the node changed, but sent no notice at {url}: see that it runs with -zmqpubsequence set to this address, and not only with other -zmqpub options, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later */
+  NO_NOTICES_SILENT: ["url"],
+  /** the sources disagree by more than 5 % */
+  NO_RATE_DISAGREEMENT: [],
+  /** the quote of {sourceName} jumped by more than 20 % in a minute, and no other source agrees yet */
+  NO_RATE_JUMP: ["sourceName"],
+  /** no source has a fresh quote */
+  NO_RATE_NO_FRESH_QUOTE: [],
+  /** too few sources have a fresh quote ({fresh} of the {wanted} that must agree) */
+  NO_RATE_TOO_FEW: ["fresh", "wanted"],
   /** the request is not valid */
   OFFER_INVALID: [],
   /** this Idempotency-Key was used with another request */
@@ -404,6 +680,16 @@ export const VALUES = {
   PRICE_REFUSAL_TOO_LARGE: ["value0", "worthMinor"],
   /** must be worth at least {dustLimitSats} BTC{worthMinor} */
   PRICE_REFUSAL_TOO_SMALL: ["dustLimitSats", "worthMinor"],
+  /** the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins that came between these blocks are not seen */
+  PRUNED: ["first", "birth"],
+  /** no rate source answers: check that this computer reaches the internet */
+  RATE_SOURCES_ALL_SILENT: [],
+  /** the rate source {name} does not answer: {why} */
+  RATE_SOURCES_SILENT: ["name", "why"],
+  /** {silent} of {all} rate sources do not answer ({names}): check that this computer reaches the internet */
+  RATE_SOURCES_SOME_SILENT: ["silent", "all", "names"],
+  /** the rate source {name} strays from the others by more than 5 % and is left out of {currencies} */
+  RATE_SOURCES_STRAYS: ["name", "currencies"],
   /** there is no fresh exchange rate for {currency}: {reason} */
   RATE_UNAVAILABLE: ["currency", "reason"],
   /** {refusal}: payout {payoutId} sends its coins back */
@@ -424,14 +710,24 @@ export const VALUES = {
   REFUND_RETURNED_BEFORE: ["returnedSats"],
   /** the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead */
   REFUND_REVERSED: [],
+  /** The command failed. The log on standard error says why. */
+  REFUSAL_COMMAND_FAILED: [],
   /** The customer's display can only show a payment. */
   REFUSAL_CUSTOMERS_DISPLAY: [],
   /** the database could not be read or written: try again */
   REFUSAL_DATABASE: [],
   /** {path} cannot be written ({error}). Free some space, or move old files. */
   REFUSAL_FILE_NOT_SAVED: ["path", "error"],
+  /** Tillgate could not start here: {why} */
+  REFUSAL_GATEWAY_DOWN: ["why"],
+  /** Another Tillgate serves this data directory, at {api}. Use its own window, or the command line. To work in this window, stop it and choose “Try again”. ({why}) */
+  REFUSAL_GATEWAY_ELSEWHERE: ["api", "why"],
+  /** The gateway failed. Its log on standard error says why. */
+  REFUSAL_GATEWAY_FAILED: [],
   /** The gateway opens its database. */
   REFUSAL_GATEWAY_OPENING: [],
+  /** The gateway was stopped. */
+  REFUSAL_GATEWAY_STOPPED: [],
   /** something failed inside Tillgate: its log says more */
   REFUSAL_INTERNAL: [],
   /** This desktop has no browser set up. Copy the page's address instead. */
@@ -444,6 +740,8 @@ export const VALUES = {
   REFUSAL_NO_SECOND_WINDOW: [],
   /** there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one */
   REFUSAL_NO_WALLET: [],
+  /** The command is for the environment {_0}, which does not run in this window. */
+  REFUSAL_OTHER_ENVIRONMENT: ["_0"],
   /** the password could not be stored: {_0} */
   REFUSAL_PASSWORD_NOT_STORED: ["_0"],
   /** this payout is {_0}: only an offer that waits for approval can be rejected */
@@ -480,6 +778,8 @@ export const VALUES = {
   REPLACE_STATE: ["_0", "_1"],
   /** nothing is signed until a look at the chain shows the payments of other copies of the wallet: {_0} */
   REPLACE_UNSEEN: ["_0"],
+  /** the disk was full, and the reserve of {reserve} was freed for acts of staff: make room for a new reserve */
+  RESERVE_FREED: ["reserve"],
   /** {keysMax} HMAC keys are in use, because a replaced key signs for another 24 hours: the next can be made at {_0} */
   ROTATE_TOO_MANY: ["keysMax", "_0"],
   /** transaction {_0} is in a block already; a reorganisation could undo that */
@@ -574,6 +874,32 @@ export const VALUES = {
   SETUP_OTHER_WORDS: ["_0"],
   /** the node has pruned all blocks below {first}, but the wallet's coins are searched from block {from} on: let the node download the chain again (-reindex) without pruning, use another backend, or name a later birthday if you are sure */
   SETUP_PRUNED: ["first", "from"],
+  /** input {_0} cannot be signed: the transaction does not fit its coins */
+  SIGN_INPUT: ["_0"],
+  /** the words in the secret store are not those of this wallet: its descriptors in the database come from other words. Put the words of this wallet back, from your backup */
+  SIGN_WRONG_WORDS: [],
+  /** the coins of anomaly {anomalyId} of payment {paymentId} changed after you decided on it */
+  STAFF_WARNING_DECIDED_ANOMALY_CHANGED: ["anomalyId", "paymentId"],
+  /** another transaction tries to spend the coins of transaction {txid}, which pays confirmed payment {paymentId} */
+  STAFF_WARNING_DOUBLE_SPEND_ATTEMPT: ["txid", "paymentId"],
+  /** payout {payoutId} had FAILED, but was sent after all: if you paid it in another way meanwhile, it is paid twice */
+  STAFF_WARNING_FAILED_PAYOUT_WAS_SENT: ["payoutId"],
+  /** payout {payoutId} was paid twice, and at least one of the transactions was made by another installation: if that is another copy of this wallet, stop it, and ask the payee to return one of the two */
+  STAFF_WARNING_PAYOUT_PAID_TWICE: ["payoutId"],
+  /** payout {payoutId} was sent by another copy of this wallet: if that copy still runs, stop it; if it paid something else, request the payout again */
+  STAFF_WARNING_PAYOUT_SENT_BY_COPY: ["payoutId"],
+  /** the Bitcoin backend does not report all transactions of the restored wallet's {isChange} of index {index}, because they are too many: its coins may be missing; a node of your own reports all of them, and the wallet can then be restored again */
+  STAFF_WARNING_TOO_LONG: ["isChange", "index"],
+  /** transaction {txid} was not made here, but spends coins of this wallet or pays to an address that was never given: another copy of the wallet is in use; no payout is sent until you release the sender */
+  STAFF_WARNING_TWIN_WALLET: ["txid"],
+  /** the Bitcoin node relays no transactions: a payment is seen once a block holds it, and none is accepted unconfirmed; start the node without -blocksonly */
+  STANDS_STILL_BLOCKS_ONLY: [],
+  /** the Bitcoin node has no connections to other nodes, so it hears of no payments: check the node's internet connection, and its options connect and proxy; until then a payment closes only a day after its deadline */
+  STANDS_STILL_NO_CONNECTIONS: [],
+  /** the backend's best block is {minutes} minutes old, so the backend may not hear of payments: check the internet connection of your node, or set another server as backendUrl; check this machine's clock too; until then a payment closes only a day after its deadline */
+  STANDS_STILL_OLD_BLOCK: ["minutes"],
+  /** the network of the Bitcoin node is switched off, so it hears of no payments: switch it on with `bitcoin-cli setnetworkactive true`; until then a payment closes only a day after its deadline */
+  STANDS_STILL_SWITCHED_OFF: [],
   /** the database holds an unreadable value in {_0}: restore the last backup */
   STORE_BAD_VALUE: ["_0"],
   /** the gateway is shutting down */
@@ -600,6 +926,70 @@ export const VALUES = {
   STORE_SQLITE: ["_0"],
   /** too many database reads run at this moment: try again */
   STORE_TOO_MANY_READS: [],
+  /** It is being cancelled */
+  STUCK_PAYS_CANCELLED: [],
+  /** It pays {rate} sat/vB; the present fee rate is {wanted} sat/vB */
+  STUCK_PAYS_LESS: ["rate", "wanted"],
+  /** No higher fee helps: too many unconfirmed transactions belong to it, and a block must hold some of them first */
+  STUCK_PAYS_NO_FEE_HELPS: [],
+  /** It pays {rate} sat/vB */
+  STUCK_PAYS_RATE: ["rate"],
+  /** the Bitcoin backend refused the transaction of payout {id} of {amount} BTC to {address}: {words}. It is offered again after each block. {pays} */
+  STUCK_SENTENCE_REFUSED: ["id", "amount", "address", "words", "pays"],
+  /** payout {id} of {amount} BTC to {address} can never arrive: block {height} holds another transaction that spends its coins. The payout fails once that block has {finalConfirmations} confirmations; then request a new payout */
+  STUCK_SENTENCE_RULED_OUT: ["id", "amount", "address", "height", "finalConfirmations"],
+  /** the Bitcoin backend refused the transaction of payout {id} of {amount} BTC to {address}, because another transaction spends its coins. It is offered again after each block. {pays} */
+  STUCK_SENTENCE_SPENT: ["id", "amount", "address", "pays"],
+  /** payout {id} of {amount} BTC to {address} was sent {hours} {hours_2} ago and is in no block. {pays} */
+  STUCK_SENTENCE_UNCONFIRMED: ["id", "amount", "address", "hours", "hours_2", "pays"],
+  /** the Bitcoin backend took the transaction of payout {id} of {amount} BTC to {address} at {at}, and its mempool does not show it. It is offered again after each block. A node with -privatebroadcast shows it once another node sends it back. {pays} */
+  STUCK_SENTENCE_UNSEEN: ["id", "amount", "address", "at", "pays"],
+  /** the test of this server failed: see the log */
+  TESTED_FAILED: [],
+  /** the server did not answer within {seconds} s: check that it runs, and that this machine can reach it */
+  TESTED_LATE: ["seconds"],
+  /** the backend answers, its best block is {height}, which is {hours} h old: check that the server is connected to other nodes, and that this machine's clock is right */
+  TESTED_STALE: ["height", "hours"],
+  /** its certificate {_0} */
+  TLS_FAULT_CERTIFICATE: ["_0"],
+  /** it offers neither TLS 1.2 nor TLS 1.3 with a usable cipher */
+  TLS_FAULT_NOTHING_IN_COMMON: [],
+  /** it speaks no TLS at this port */
+  TLS_FAULT_NO_TLS: [],
+  /** {_0} */
+  TLS_FAULT_OTHER: ["_0"],
+  /** the server sent more than {_0} KiB */
+  TOO_MUCH: ["_0"],
+  /** the URL cannot be used */
+  UNFETCHED_BAD_URL: [],
+  /** the system's certificates cannot be read: {_0} */
+  UNFETCHED_CERTIFICATES: ["_0"],
+  /** the server compressed its answer, and compressed answers are not read */
+  UNFETCHED_COMPRESSED: [],
+  /** the answer was cut off */
+  UNFETCHED_CUT_OFF: [],
+  /** the server did not answer within {seconds} seconds */
+  UNFETCHED_LATE: ["seconds"],
+  /** the server redirects ({_0}), and redirects are not followed */
+  UNFETCHED_REDIRECTS: ["_0"],
+  /** the server answered {_0} */
+  UNFETCHED_STATUS: ["_0"],
+  /** the answer has no {_0} */
+  UNREADABLE_MISSING: ["_0"],
+  /** the answer is not the JSON that was expected: {_0} */
+  UNREADABLE_NOT_JSON: ["_0"],
+  /** the answer's {what} {why} */
+  UNREADABLE_NUMBER: ["what", "why"],
+  /** the answer is not about Bitcoin */
+  UNREADABLE_OTHER_ASSET: [],
+  /** the source reports: "{_0}" */
+  UNREADABLE_REPORTED: ["_0"],
+  /** the server does not report the transactions of the addresses of payments {named} and {more} more, because they are too many: their coins are not seen, and their deadline closes nothing; set another server as backendUrl, or use a node of your own */
+  UNREPORTED_MANY: ["named", "more"],
+  /** the server does not report the transactions of the address of payment {_0}, because they are too many: its coins are not seen, and its deadline closes nothing; set another server as backendUrl, or use a node of your own */
+  UNREPORTED_ONE: ["_0"],
+  /** the server does not report the transactions of the addresses of payments {_0}, because they are too many: their coins are not seen, and their deadline closes nothing; set another server as backendUrl, or use a node of your own */
+  UNREPORTED_SEVERAL: ["_0"],
   /** {path} is a symbolic link, and Tillgate does not follow links to its data: find out who made it and remove it, or name another --data-dir */
   UNTRUSTED_LINK: ["path"],
   /** {path} belongs to another user (uid {uid}), who could forge its content: run Tillgate as that user, or name a --data-dir of your own */
@@ -610,6 +1000,46 @@ export const VALUES = {
   UNTRUSTED_SEVERAL_NAMES: ["path"],
   /** looking at {path} failed: {source} */
   UNTRUSTED_UNREADABLE: ["path", "source"],
+  /** the coins that can be spent now come to {spendable} BTC, and the approved payouts that wait need {needed} BTC with the fee */
+  WAITS_ALL_NEED: ["spendable", "needed"],
+  /** coins changed during signing; a new transaction is made */
+  WAITS_COINS_CHANGED: [],
+  /** another copy of this wallet made transaction {txid} (noticed {noticedAt}), which pays {amount} BTC to {address} and is in no block: the payout waits until a block holds that transaction or rules it out */
+  WAITS_COPY_PAYS: ["txid", "noticedAt", "amount", "address"],
+  /** the network asks for {estimate} sat/vB now; payouts pay {cap} at most */
+  WAITS_FEES_ABOVE_CAP: ["estimate", "cap"],
+  /** it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all */
+  WAITS_GIVEN_UP: [],
+  /** the sender is on hold: {_0} */
+  WAITS_HELD: ["_0"],
+  /** the keyring is locked, as a fault that was set in the sandbox */
+  WAITS_LOCKED_IN_SANDBOX: [],
+  /** signing took so long that the chain may have changed; the transaction is made again */
+  WAITS_LOOKED_TOO_LONG_AGO: [],
+  /** the Bitcoin backend has not reported the state of all coins yet; it is asked again */
+  WAITS_NOT_COVERED: [],
+  /** a signed transaction did not pass its check: {_0} */
+  WAITS_NOT_PASSED: ["_0"],
+  /** the chain is not watched: {_0} */
+  WAITS_NOT_WATCHED: ["_0"],
+  /** no gateway is running */
+  WAITS_NO_GATEWAY: [],
+  /** it is signed, but no node has accepted it yet: it is broadcast again after each block */
+  WAITS_NO_NODE: [],
+  /** no payout waits for a transaction any more */
+  WAITS_NO_PAYOUT: [],
+  /** the wallet is not set up */
+  WAITS_NO_WALLET: [],
+  /** the wallet's words are not in {place}: `tillgate wallet restore` puts them back */
+  WAITS_NO_WORDS: ["place"],
+  /** it is not broadcast, because another copy of this wallet pays it, or pays a payout of the same or an earlier transaction */
+  WAITS_OTHER_COPY: [],
+  /** another copy of this wallet pays this payout, and replacing its transaction costs {feeSats} satoshis, more than the payout: it waits for the end of that transaction */
+  WAITS_REPLACING_COSTS: ["feeSats"],
+  /** the coins that can be spent now come to {spendable} BTC, and this payout needs {needed} BTC with the fee */
+  WAITS_THIS_NEEDS: ["spendable", "needed"],
+  /** it is sent at about {at} */
+  WAITS_TURN: ["at"],
   /** the wallet's descriptor in the database is unreadable: restore the last backup */
   WALLET_BAD_DESCRIPTOR: [],
   /** the wallet's words in the secret store are not a BIP39 mnemonic: restore them from your backup */
@@ -618,8 +1048,6 @@ export const VALUES = {
   WALLET_NO_ADDRESS: ["_0"],
   /** the thread that derives addresses could not be started: {_0} */
   WALLET_THREAD: ["_0"],
-  /** {_0} */
-  WATCH_BEHIND: ["_0"],
   /** the wallet was restored from a database that knows block {knownHeight}, but the best block of the backend is {tipHeight}: the look through the chain starts once the backend has caught up */
   WATCH_BEHIND_BACKUP: ["knownHeight", "tipHeight"],
   /** the look was interrupted */

@@ -5,6 +5,7 @@ import type { BtcView } from "./BtcView";
 import type { RateItem } from "./RateItem";
 import type { RateSourceItem } from "./RateSourceItem";
 import type { StuckItem } from "./StuckItem";
+import type { Telling } from "./Telling";
 import type { TwinItem } from "./TwinItem";
 import type { WaitCause } from "./WaitCause";
 import type { WarningKind } from "./WarningKind";
@@ -48,16 +49,16 @@ chainLookedAt: string | null,
 /**
  * The reason why the last look failed; absent if it succeeded.
  */
-chainError: string | null, 
+chainError: Telling | null, 
 /**
  * The reason why the state of the chain forbids new payments; absent if the last complete look is recent.
  */
-paymentsRefused: string | null, 
+paymentsRefused: Telling | null, 
 /**
  * A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
  * look has ended since the start.
  */
-catchingUp: string | null, 
+catchingUp: Telling | null, 
 /**
  * The present rates.
  */
@@ -105,7 +106,7 @@ folder: string,
 /**
  * Warnings for staff: sentences with the remedy at the command line.
  */
-warnings: Array<string>, 
+warnings: Array<Telling>, 
 /**
  * The kind of each warning, in the order of `warnings`.
  */
@@ -145,7 +146,7 @@ payoutsQueued: number,
 /**
  * The reason why approved payouts wait, without a remedy; absent if they wait only for the next batch.
  */
-senderWaitsFor: string | null, 
+senderWaitsFor: Telling | null, 
 /**
  * The kind of `sender_waits_for`.
  */
@@ -153,7 +154,7 @@ senderWaitCause: WaitCause | null,
 /**
  * The reason why the sender is on hold, so that it signs nothing; absent if it is not on hold.
  */
-senderHold: string | null, 
+senderHold: Telling | null, 
 /**
  * The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender. `RESTORED` ends by itself,
  * and `RESTORE_STOPPED` after staff continue the look.

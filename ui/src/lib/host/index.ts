@@ -6,6 +6,7 @@ import type { PaymentsSheet } from "../bindings/PaymentsSheet";
 import type { StatusView } from "../bindings/StatusView";
 import { withSumsInLocale } from "../language/sums";
 import type { Note } from "../news";
+import type { TrayWords } from "../tray";
 import { onArrival, shown, type Environment } from "../state/environment.svelte";
 
 export type { Answers };
@@ -24,7 +25,8 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  * The commands to the desktop program, each with its fields and its answer.
  *
  * - `quit` and `hide` concern the window.
- * - `reopen` starts an environment's gateway again. `shown` reports the environment that the window shows.
+ * - `reopen` starts an environment's gateway again. `shown` reports the environment that the window shows,
+ *   and the words of the tray and the title.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
  * - `notify` shows a notification of the desktop.
  * - `save-payments` and `save-statement` save a table for spreadsheets in the folder for downloads: the payments that
@@ -35,7 +37,7 @@ export interface ShellActs {
   quit: [undefined, unknown];
   hide: [undefined, unknown];
   reopen: [undefined, unknown];
-  shown: [undefined, unknown];
+  shown: [{ words: TrayWords }, unknown];
   "customer-view": [undefined, unknown];
   "customer-close": [undefined, unknown];
   notify: [Note, unknown];

@@ -18,7 +18,6 @@ export const CHAIN = {
   BROADCAST_REFUSAL_SCRIPT_INVALID: (v) => `the script or signature of input ${v.input} is not valid`,
   BROADCAST_REFUSAL_UNANSWERED: () => "the sandbox is set not to answer broadcasts",
   CHAIN_DOWN: (v) => `the Bitcoin backend cannot be asked: ${v._0}`,
-  WATCH_BEHIND: (v) => `the chain is not read to its end: “${v._0}”`,
   WATCH_BEHIND_BACKUP: (v) =>
     `the wallet was restored from a database that knows block ${v.knownHeight}, but the best block of the backend is ${v.tipHeight}: the look through the chain starts once the backend has caught up`,
   WATCH_INTERRUPTED: () => "the look was interrupted",

@@ -7,8 +7,12 @@ import { FIELDS } from "./fields";
 import { OTHERS } from "./others";
 import { PAYMENTS } from "./payments";
 import { PAYOUTS } from "./payouts";
+import { RATES } from "./rates";
 import { SANDBOX } from "./sandbox";
+import { SERVERS } from "./servers";
 import { SETTINGS } from "./settings";
+import { STATUS } from "./status";
+import { WAITS } from "./waits";
 import { WALLET } from "./wallet";
 
 export const CATALOGUE: Catalogue = {
@@ -19,7 +23,11 @@ export const CATALOGUE: Catalogue = {
   ...OTHERS,
   ...PAYMENTS,
   ...PAYOUTS,
+  ...RATES,
   ...SANDBOX,
+  ...SERVERS,
   ...SETTINGS,
+  ...STATUS,
+  ...WAITS,
   ...WALLET,
 };

@@ -10,6 +10,14 @@ export const OTHERS = {
   REFUSAL_DATABASE: () => "the database could not be read or written: try again",
   REFUSAL_FILE_NOT_SAVED: (v) =>
     `${v.path} cannot be written (${v.error}). Free some space, or move old files.`,
+  REFUSAL_COMMAND_FAILED: () => "The command failed. The log on standard error says why.",
+  REFUSAL_GATEWAY_DOWN: (v) => `Tillgate could not start here: ${v.why}`,
+  REFUSAL_GATEWAY_ELSEWHERE: (v) =>
+    `Another Tillgate serves this data directory, at ${v.api}. Use its own window, or the command line. To work in this window, stop it and choose “Try again”. (${v.why})`,
+  REFUSAL_GATEWAY_FAILED: () => "The gateway failed. Its log on standard error says why.",
+  REFUSAL_GATEWAY_STOPPED: () => "The gateway was stopped.",
+  REFUSAL_OTHER_ENVIRONMENT: (v) =>
+    `The command is for the environment ${v._0}, which does not run in this window.`,
   REFUSAL_GATEWAY_OPENING: () => "The gateway opens its database.",
   REFUSAL_INTERNAL: () => "something failed inside Tillgate: its log says more",
   REFUSAL_NO_BROWSER: () => "This desktop has no browser set up. Copy the page's address instead.",

@@ -46,7 +46,6 @@ export const PAYMENTS = {
   NOT_READY_NOT_MADE: () => "the wallet is not set up",
   NOT_READY_SKIPPED: () =>
     "another copy of the wallet may have given the chosen address to a customer: repeat the request for a new address",
-  NOT_WATCHED_BEHIND: (v) => `the chain is not read to its end: “${v._0}”`,
   NOT_WATCHED_NOT_STORED: (v) => `the state of the Bitcoin chain cannot be stored: ${v._0}`,
   NOT_WATCHED_SILENT: () =>
     "the Bitcoin chain was never synchronised, or has not been watched for 10 minutes",

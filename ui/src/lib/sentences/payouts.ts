@@ -27,7 +27,7 @@ export const PAYOUTS = {
   ADDRESS_REFUSAL_WITNESS_VERSION: (v) =>
     `has witness version ${v._0}, which nobody can spend safely yet: ask the recipient for another kind of address`,
   APPROVE_LIMIT: () => "the payout is beyond the limits of payouts",
-  APPROVE_NOT_PENDING: (v) => `this payout is ${v._0} and waits for no approval${v._0_2}`,
+  APPROVE_NOT_PENDING: (v) => `this payout is ${v._0} and waits for no approval`,
   APPROVE_NO_SUCH_PAYOUT: (v) => `there is no payout ${v._0}`,
   APPROVE_OFFER_EXPIRED: () =>
     "the offer has expired: ask for a new payout, at the rate of that moment, with a new Idempotency-Key if the request had one",
@@ -84,7 +84,7 @@ export const PAYOUTS = {
   REPLACE_ABOVE_AGREED: (v) =>
     `the fee is now ${v.feeSats} BTC, more than the ${v.agreedSats} BTC that were agreed to: check it again`,
   REPLACE_ABOVE_CAP: (v) =>
-    `the replacement must pay ${v.needed} sat/vB, above the allowed maximum of ${v.cap} sat/vB`,
+    `the replacement must pay ${v.needed} sat/vB, above the allowed maximum of ${v.cap} sat/vB: choose a rate of your own to pay it all the same`,
   REPLACE_ABOVE_PAYOUT: (v) =>
     `the fee would be ${v.feeSats} BTC, more than the ${v.paysSats} BTC that the transaction pays out`,
   REPLACE_HELD: (v) => `the sender is on hold: ${v._0}`,

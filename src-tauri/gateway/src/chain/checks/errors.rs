@@ -1,6 +1,7 @@
 //! Reasons why a server's chain cannot be looked at, with the same sentences for every server. `who` names the server
 //! in the sentence: "node", "server", or "server at" and its address.
 
+use crate::chain::down::Down;
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network};
 
@@ -8,7 +9,7 @@ use super::token::Token;
 use crate::chain::port::ChainDown;
 
 pub(in crate::chain) fn tip_changed() -> ChainDown {
-    ChainDown("the best block changed during the look; the next look catches up".to_owned())
+    ChainDown::of_text("the best block changed during the look; the next look catches up".to_owned())
 }
 
 impl ChainDown {
@@ -20,24 +21,24 @@ impl ChainDown {
 
 /// The server sent an invalid block.
 pub(in crate::chain) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
-    ChainDown(format!("the {who} sent an invalid block {height}: {why}; do not trust this {who}"))
+    ChainDown::of_text(format!("the {who} sent an invalid block {height}: {why}; do not trust this {who}"))
 }
 
 /// The server denies a block on which its own best block builds.
 pub(in crate::chain) fn denied(who: &str, height: u32) -> ChainDown {
-    ChainDown(format!("the {who} denies block {height}, which its own chain holds; do not trust this {who}"))
+    ChainDown::of_text(format!("the {who} denies block {height}, which its own chain holds; do not trust this {who}"))
 }
 
 pub(in crate::chain) fn unproved_height(height: u32) -> ChainDown {
-    ChainDown(format!("the server does not prove the height of block {height}: set another server as backendUrl"))
+    ChainDown::of_text(format!(
+        "the server does not prove the height of block {height}: set another server as backendUrl"
+    ))
 }
 
 /// The server's chain has less work than the known chain.
 pub(in crate::chain) fn behind(who: &str, height: u32, before: &Token) -> ChainDown {
     let watched = before.last().map_or(0, |last| last.id.height);
-    ChainDown(format!(
-        "the {who}'s best block {height} has less work behind it than the known block {watched}: it is behind, or lost blocks, and must catch up first (for another chain on purpose, name another --data-dir; if a stranger made up that block, `tillgate wallet restore --birthday DATE` starts again from the wallet's words)"
-    ))
+    Down::LessWork { who: who.to_owned(), height, watched }.into()
 }
 
 /// The server is on another network, whose first block is `genesis`. `kind` is the kind of server to set instead.
@@ -45,7 +46,5 @@ pub(in crate::chain) fn other_network(who: &str, kind: &str, genesis: BlockHash,
     let all = [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest, Network::Testnet];
     let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);
     let found = found.map_or_else(|| format!("a network that begins with block {genesis}"), |it| it.to_string());
-    ChainDown(format!(
-        "the {who} is on {found}, and the setting network says {network}: set backendUrl to a {kind} of that network"
-    ))
+    Down::OtherNetwork { who: who.to_owned(), found, network, kind: kind.to_owned() }.into()
 }

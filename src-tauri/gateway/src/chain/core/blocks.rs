@@ -1,6 +1,7 @@
 //! Reads a node's chain: its synchronisation state, its fork from the known chain, and its blocks. Each block is
 //! checked before it is used.
 
+use crate::chain::down::Down;
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::{Block, BlockHash, Network};
@@ -45,16 +46,14 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
     let mempool: MempoolInfo = typed("getmempoolinfo", &next()?)?;
     let network: NetworkInfo = typed("getnetworkinfo", &next()?)?;
-    // The panel matches these texts (`ui/src/lib/words.ts`): waiting is the only remedy.
-    let down = |why: String| Err(ChainDown(why));
     if info.initialblockdownload {
-        return down(format!("the node is downloading the chain, it has block {} of {}", info.blocks, info.headers));
+        return Err(Down::Downloading { blocks: info.blocks, headers: info.headers }.into());
     }
     if info.headers > info.blocks {
-        return down(format!("the node is catching up, it has block {} of {}", info.blocks, info.headers));
+        return Err(Down::CatchingUp { blocks: info.blocks, headers: info.headers }.into());
     }
     if !mempool.loaded {
-        return down("the node is loading its mempool".to_owned());
+        return Err(Down::LoadingMempool.into());
     }
     let tip = BlockId { height: info.blocks, hash: info.bestblockhash };
     Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0), reach: Reach::from(&network) })
@@ -90,7 +89,7 @@ pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, C
 pub(super) fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Result<u32, ChainDown> {
     header_rules::height_before(at, info(rpc)?.blocks, |height| {
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
-        let hash = hash.ok_or_else(|| ChainDown("the node's chain became shorter: try again".to_owned()))?;
+        let hash = hash.ok_or_else(|| ChainDown::of_text("the node's chain became shorter: try again".to_owned()))?;
         let block = BlockId { height, hash };
         // `header` refuses every block below `lowest`, for too little work.
         let header =
@@ -118,7 +117,7 @@ pub(super) fn last_common(rpc: &Rpc, blocks: &[WeighedBlock]) -> Result<Option<W
 }
 
 pub(super) fn pruned(height: u32) -> ChainDown {
-    ChainDown(format!(
+    ChainDown::of_text(format!(
         "the node has pruned block {height}, which the gateway still has to read: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"
     ))
 }

@@ -23,7 +23,7 @@ pub(super) fn fee_rates(rpc: &Rpc, blocks: u16) -> Result<NodeFeeRates, ChainDow
     let mempool: MempoolInfo = typed("getmempoolinfo", &mempool)?;
     let named = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(results::sats);
     let [Some(mempool_min), Some(relay_min)] = named else {
-        return Err(ChainDown("the fee rates that the node names in getmempoolinfo make no sense".to_owned()));
+        return Err(ChainDown::of_text("the fee rates that the node names in getmempoolinfo make no sense".to_owned()));
     };
     // A node that cannot estimate returns an error, no rate, 0 or -1.
     let estimate =

@@ -187,7 +187,7 @@ pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, T
             };
             let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
             let tx = tx.ok_or_else(|| {
-                ChainDown(format!("the node sent another transaction as {txid}; do not trust this node"))
+                ChainDown::of_text(format!("the node sent another transaction as {txid}; do not trust this node"))
             })?;
             found.insert(*txid, tx);
         }

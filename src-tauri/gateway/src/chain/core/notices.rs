@@ -6,6 +6,7 @@ mod zmtp;
 
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::{Telling, Told};
 
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
@@ -135,13 +136,13 @@ impl Notices {
     }
 
     /// The reason why the notices are useless, as a sentence.
-    pub(super) fn fault(&self) -> Option<String> {
+    pub(super) fn fault(&self) -> Option<Telling> {
         let heard = self.shared.log.lock();
         heard.fault().map(|fault| self.shared.sentence(fault))
     }
 
     /// The same, once the first attempt to reach the node has ended. Blocks until then.
-    pub(super) fn fault_once_tried(&self) -> Option<String> {
+    pub(super) fn fault_once_tried(&self) -> Option<Telling> {
         let mut tried = self.tried.clone();
         // A connection attempt takes no longer than this.
         let _ = self.runtime.block_on(async { timeout(REACHED_BY_PROXY_WITHIN, tried.wait_for(|tried| *tried)).await });
@@ -169,26 +170,32 @@ impl Drop for Notices {
     }
 }
 
+/// Why no usable notices arrive, with the remedy.
+#[derive(Debug, thiserror::Error, Told)]
+pub(crate) enum NoNotices {
+    #[error(
+        "nothing is heard of the node at {url} ({why}): see that it runs with -zmqpubsequence set to this address, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
+    )]
+    Disconnected { url: String, why: String },
+    #[error(
+        "the node changed, but sent no notice at {url}: see that it runs with -zmqpubsequence set to this address, and not only with other -zmqpub options, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
+    )]
+    Silent { url: String },
+    #[error(
+        "the notices at {url} do not match the first node in backendUrl: set backendZmq to that node's -zmqpubsequence, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
+    )]
+    OtherNode { url: String },
+}
+
 impl Shared {
-    fn sentence(&self, fault: &NoticeFault) -> String {
-        let url = &self.options.url;
-        let (what, remedy) = match fault {
-            NoticeFault::Disconnected(why) => (
-                format!("nothing is heard of the node at {url} ({why})"),
-                "see that it runs with -zmqpubsequence set to this address",
-            ),
-            NoticeFault::Silent => (
-                format!("the node changed, but sent no notice at {url}"),
-                "see that it runs with -zmqpubsequence set to this address, and not only with other -zmqpub options",
-            ),
-            NoticeFault::OtherNode => (
-                format!("the notices at {url} do not match the first node in backendUrl"),
-                "set backendZmq to that node's -zmqpubsequence",
-            ),
-        };
-        format!(
-            "{what}: {remedy}, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
-        )
+    fn sentence(&self, fault: &NoticeFault) -> Telling {
+        let url = self.options.url.clone();
+        match fault {
+            NoticeFault::Disconnected(why) => NoNotices::Disconnected { url, why: why.clone() },
+            NoticeFault::Silent => NoNotices::Silent { url },
+            NoticeFault::OtherNode => NoNotices::OtherNode { url },
+        }
+        .telling()
     }
 
     fn end(&self, why: NoticeFault) -> bool {

@@ -1,9 +1,11 @@
 //! The options and credentials of a Bitcoin Core node, and the errors in them.
 
+use crate::chain::down::Down;
 use std::fmt;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tillgate_told::Told as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -43,7 +45,7 @@ pub(crate) enum BadNode {
 
 /// Reason why there is no cookie.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-enum BadCookie {
+pub(crate) enum BadCookie {
     #[error(
         "the node's cookie file {path} cannot be read ({error}): start the node with server=1 in its bitcoin.conf, or set backendCookieFile; with rpcuser or rpcpassword a node writes no cookie, so set backendUser instead",
         path = .path.display()
@@ -81,16 +83,17 @@ impl Credentials {
     /// The current value of the header `Authorization` for a node of this network.
     pub(super) fn authorization(&self, network: Network) -> Result<Zeroizing<String>, ChainDown> {
         let credentials = match self {
-            Self::CookieFile(file) => cookie(file, network).map_err(|error| ChainDown(error.to_string()))?,
+            Self::CookieFile(file) => cookie(file, network).map_err(|error| ChainDown(error.telling()))?,
             Self::Password { user, password } => Zeroizing::new(format!("{user}:{}", password.as_str())),
         };
         Ok(Zeroizing::new(format!("Basic {}", STANDARD.encode(credentials.as_bytes()))))
     }
 
-    pub(super) const fn remedy(&self) -> &'static str {
+    /// The reason after the node at `host` refused them.
+    pub(super) fn refused(&self, host: String) -> ChainDown {
         match self {
-            Self::CookieFile(_) => "it refuses the cookie: set backendCookieFile to the file of this node",
-            Self::Password { .. } => "it refuses user and password: set backendUser and backendPassword right",
+            Self::CookieFile(_) => Down::CookieRefused { host }.into(),
+            Self::Password { .. } => Down::PasswordRefused { host }.into(),
         }
     }
 }

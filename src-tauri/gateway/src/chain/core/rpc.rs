@@ -1,8 +1,10 @@
 //! JSON-RPC over HTTP. One request holds one or more calls, and has a limit for its time and for the size of its
 //! answer. This module does not interpret calls.
 
+use crate::chain::down::Down;
 use std::fmt;
 use std::time::Duration;
+use tillgate_told::Told as _;
 
 use bitcoin::Network;
 use http_body_util::{BodyExt as _, Full};
@@ -100,7 +102,7 @@ pub(super) const fn call(method: &'static str, params: Value) -> Call {
 impl Refused {
     /// The refusal as a reason why the chain cannot be looked at.
     pub(super) fn down(&self, method: &str) -> ChainDown {
-        ChainDown(format!("the node refuses {method}: {} (code {})", quoted(&self.message), self.code))
+        ChainDown::of_text(format!("the node refuses {method}: {} (code {})", quoted(&self.message), self.code))
     }
 }
 
@@ -116,7 +118,7 @@ impl RawResult {
 
 pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &RawResult) -> Result<T, ChainDown> {
     serde_json::from_slice(&told.0).map_err(|error| {
-        ChainDown(format!("the node's answer to {method} makes no sense: {}", quoted(&error.to_string())))
+        ChainDown::of_text(format!("the node's answer to {method} makes no sense: {}", quoted(&error.to_string())))
     })
 }
 
@@ -180,7 +182,7 @@ impl Rpc {
         }
         let renewed = self.credentials.authorization(self.network)?;
         let answer = if *renewed == *signed_in { None } else { self.post_as(&renewed, body, calls)? };
-        answer.ok_or_else(|| ChainDown(format!("the node at {} answers, but {}", self.host, self.credentials.remedy())))
+        answer.ok_or_else(|| self.credentials.refused(self.host.clone()))
     }
 
     /// `None` if the credentials are refused.
@@ -201,7 +203,7 @@ impl Rpc {
         let (status, body) = self
             .runtime
             .block_on(async { timeout(self.answered_within, exchange).await })
-            .map_err(|_| ChainDown(format!("the node at {} did not answer in time", self.host)))??;
+            .map_err(|_| ChainDown::from(Down::Late { who: "node", host: self.host.clone() }))??;
         match status {
             StatusCode::UNAUTHORIZED => Ok(None),
             StatusCode::FORBIDDEN => Err(self.forbidden(calls)),
@@ -209,7 +211,7 @@ impl Rpc {
             StatusCode::OK | StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST => {
                 Ok(Some(body))
             }
-            status => Err(ChainDown(format!(
+            status => Err(ChainDown::of_text(format!(
                 "the node at {} answered {status}: {}",
                 self.host,
                 quoted(&String::from_utf8_lossy(&body))
@@ -222,11 +224,15 @@ impl Rpc {
         let mut body = response.into_body();
         let mut read = Vec::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame
-                .map_err(|_| ChainDown(format!("the node at {} broke off in the middle of an answer", self.host)))?;
+            let frame = frame.map_err(|_| {
+                ChainDown::of_text(format!("the node at {} broke off in the middle of an answer", self.host))
+            })?;
             let Some(chunk) = frame.data_ref() else { continue };
             if read.len().saturating_add(chunk.len()) > ANSWER_MAX {
-                return Err(ChainDown(format!("the node at {} sent an answer of more than 48 MiB", self.host)));
+                return Err(ChainDown::of_text(format!(
+                    "the node at {} sent an answer of more than 48 MiB",
+                    self.host
+                )));
             }
             read.extend_from_slice(chunk);
         }
@@ -246,9 +252,7 @@ impl Rpc {
             return Err(self.nonsense("a refusal of more than 64 KiB"));
         }
         match serde_json::from_str(error.get()).map_err(|error| self.nonsense(&error.to_string()))? {
-            ReplyError { code: IN_WARMUP, message } => {
-                Err(ChainDown(format!("the node is still starting ({})", quoted(&message))))
-            }
+            ReplyError { code: IN_WARMUP, message } => Err(Down::Starting { words: quoted(&message) }.into()),
             ReplyError { code, message } => Ok(Err(Refused { code, message: sanitized(&message) })),
         }
     }
@@ -258,31 +262,27 @@ impl Rpc {
         let mut methods: Vec<&str> = calls.iter().map(|call| call.method).collect();
         methods.sort_unstable();
         methods.dedup();
-        ChainDown(format!(
-            "the node at {} answered 403 Forbidden to {}: in its bitcoin.conf, rpcallowip must name this machine's address, and rpcwhitelist, if it is set, every call of the gateway (the page about the network lists them)",
-            self.host,
-            methods.join(", ")
-        ))
+        Down::Forbidden { host: self.host.clone(), methods: methods.join(", ") }.into()
     }
 
     fn unreached(&self, error: &legacy::Error) -> ChainDown {
         let failure = outgoing::failure(error, &self.uri.to_string());
-        ChainDown(match &failure {
+        let (host, why) = (self.host.clone(), failure.telling());
+        match &failure {
             Failure::TooMuch(too_much) => {
-                format!("the node at {} did not complete its answer: {too_much}", self.host)
+                ChainDown::of_text(format!("the node at {host} did not complete its answer: {too_much}"))
             }
             Failure::NoWay(_) | Failure::Insecure { .. } | Failure::SpeaksTls(_) => {
-                format!("the node at {} cannot be asked: {failure}", self.host)
+                Down::NoWay { who: "node", host, why }.into()
             }
-            Failure::Refused | Failure::Closed | Failure::Unreachable | Failure::Silent | Failure::Other(_) => format!(
-                "no connection to the node at {} ({failure}): start the node with server=1 in its bitcoin.conf, and on another machine with rpcbind and rpcallowip too, or set backendUrl to where it answers",
-                self.host
-            ),
-        })
+            Failure::Refused | Failure::Closed | Failure::Unreachable | Failure::Silent | Failure::Other(_) => {
+                Down::NoNode { host, why }.into()
+            }
+        }
     }
 
     fn nonsense(&self, what: &str) -> ChainDown {
-        ChainDown(format!("the server at {} is no Bitcoin Core: {}", self.host, quoted(what)))
+        Down::NoCore { host: self.host.clone(), words: quoted(what) }.into()
     }
 }
 

@@ -115,7 +115,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut MempoolSnapshot, is_new
 }
 
 fn mempool_entry(entry: &Entry) -> Result<MempoolEntry, ChainDown> {
-    let nonsense = || ChainDown("the node's answer to getmempoolentry makes no sense".to_owned());
+    let nonsense = || ChainDown::of_text("the node's answer to getmempoolentry makes no sense".to_owned());
     let fee_sats = results::sats(&entry.fees.base).ok_or_else(nonsense)?;
     // Rounded down: a transaction at or above a wanted rate really pays it.
     let sat_kwu = fee_sats.checked_mul(250).and_then(|fee| fee.checked_div(entry.vsize)).ok_or_else(nonsense)?;

@@ -134,7 +134,7 @@ impl Call {
 pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Result<T, ChainDown> {
     let text = answer.as_ref().map_or("null", |answer| answer.get());
     serde_json::from_str(text).map_err(|error| {
-        ChainDown(format!("the server's answer to {method} makes no sense: {}", quoted(&error.to_string())))
+        ChainDown::of_text(format!("the server's answer to {method} makes no sense: {}", quoted(&error.to_string())))
     })
 }
 
@@ -159,7 +159,7 @@ impl Refused {
 
     /// The refusal as an error of the backend.
     pub(super) fn down(&self, method: &str) -> ChainDown {
-        ChainDown(match self {
+        ChainDown::of_text(match self {
             Self::Said { code, .. } => format!("the server refuses {method}: {} (code {code})", self.why()),
             Self::TooLong | Self::TooSlow | Self::NotReached => {
                 format!("the server gave no usable answer to {method}: {}", self.why())

@@ -5,8 +5,10 @@ mod certificate;
 mod lines;
 mod session;
 
+use crate::chain::down::Down;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::{Telling, Told};
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::deserialize_hex;
@@ -119,6 +121,11 @@ struct Features {
     genesis_hash: BlockHash,
 }
 
+/// A certificate that was refused for a reason of its own.
+#[derive(Debug, thiserror::Error, Told)]
+#[error("is not accepted")]
+pub(crate) struct NotAccepted;
+
 impl Version {
     fn read(text: &str) -> Option<Self> {
         text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>().map(Self)
@@ -189,7 +196,7 @@ impl Client {
             let why = connection.session.closed().unwrap_or_default();
             tracing::debug!(why, "the connection to the Electrum server ended");
             if link.is_untried {
-                link.note_failure(&ChainDown(why));
+                link.note_failure(&ChainDown::of_text(why));
             }
         }
         if let Some(connection) = &link.connection {
@@ -268,27 +275,29 @@ impl Client {
     }
 
     fn silent(&self) -> ChainDown {
-        let name = self.name();
-        let maybe_plain =
-            self.tls.as_ref().map(|_| format!(" (if it speaks no TLS at this port, set backendUrl to tcp://{name})"));
-        ChainDown(format!("the server at {name} did not answer in time{}", maybe_plain.unwrap_or_default()))
+        let host = self.name();
+        match &self.tls {
+            Some(_) => Down::LateOverTls { host }.into(),
+            None => Down::Late { who: "server", host }.into(),
+        }
     }
 
     async fn open_stream(&self) -> Result<Box<dyn Stream>, ChainDown> {
         let stream = connect(&self.host, self.port, self.options.proxy.as_ref()).await;
         let stream = stream.map_err(|error| {
-            let name = self.name();
-            ChainDown(match error {
-                Unreached::Server(error) => format!(
-                    "no connection to the server at {name} ({error}): see that it runs, or set backendUrl to where it answers"
-                ),
-                Unreached::Proxy(_) | Unreached::Name(_) => format!("the server at {name} cannot be asked: {error}"),
+            let host = self.name();
+            ChainDown::from(match error {
+                Unreached::Server(error) => Down::NoServer { host, why: error.to_string() },
+                Unreached::Proxy(_) | Unreached::Name(_) => {
+                    Down::NoWay { who: "server", host, why: Telling::of_text(error.to_string()) }
+                }
             })
         })?;
         let stream = Prompt(stream);
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let name = ServerName::try_from(self.host.trim_matches(['[', ']']).to_owned());
-        let name = name.map_err(|_| ChainDown(format!("{} is not a name that a certificate can have", self.host)))?;
+        let name =
+            name.map_err(|_| ChainDown::of_text(format!("{} is not a name that a certificate can have", self.host)))?;
         match tls.connect(name, stream).await {
             Ok(stream) => Ok(Box::new(stream)),
             Err(error) => Err(self.insecure(&error)),
@@ -304,33 +313,32 @@ impl Client {
     fn insecure(&self, error: &std::io::Error) -> ChainDown {
         let (name, found) = (self.name(), self.last_refused.take());
         *self.to_pin.lock() = found;
-        ChainDown(match found {
-            Some(found) if !self.options.pinned.is_empty() => format!(
-                "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one (with several servers, list all their certificates, separated by commas): `tillgate settings set backendCertificate {found}`"
-            ),
-            Some(found) => format!(
-                "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: `tillgate settings set backendCertificate {found}`",
-                match TlsFault::behind(error) {
-                    Some(TlsFault::Certificate(fault)) => fault.to_string(),
-                    Some(_) | None => "is not accepted".to_owned(),
-                }
-            ),
+        let host = name;
+        match found {
+            Some(found) if !self.options.pinned.is_empty() => {
+                Down::OtherCertificate { host, found: found.to_string() }.into()
+            }
+            Some(found) => {
+                let fault = match TlsFault::behind(error) {
+                    Some(TlsFault::Certificate(fault)) => fault.telling(),
+                    Some(_) | None => NotAccepted.telling(),
+                };
+                Down::Certificate { host, fault, found: found.to_string() }.into()
+            }
             None => self.without_tls(error),
-        })
+        }
     }
 
-    /// The sentence for a handshake that failed before a certificate was judged.
-    fn without_tls(&self, error: &std::io::Error) -> String {
-        let name = self.name();
+    /// The reason of a handshake that failed before a certificate was judged.
+    fn without_tls(&self, error: &std::io::Error) -> ChainDown {
+        let host = self.name();
         match TlsFault::behind(error) {
-            Some(TlsFault::NoTls) => format!(
-                "the server at {name} speaks no TLS at this port: set backendUrl to the port of its TLS, or to tcp://{name} on your own machine or network"
-            ),
-            Some(fault) => format!("no secure connection to the server at {name}: {fault}"),
-            None => format!(
-                "the server at {name} broke off the beginning of TLS ({}): if it speaks no TLS at this port, set backendUrl to the port of its TLS, or to tcp://{name} on your own machine or network",
+            Some(TlsFault::NoTls) => Down::NoTls { host }.into(),
+            Some(fault) => Down::Insecure { host, fault: fault.telling() }.into(),
+            None => ChainDown::of_text(format!(
+                "the server at {host} broke off the beginning of TLS ({}): if it speaks no TLS at this port, set backendUrl to the port of its TLS, or to tcp://{host} on your own machine or network",
                 quoted(&error.to_string())
-            ),
+            )),
         }
     }
 
@@ -340,7 +348,7 @@ impl Client {
         let hello = [call("server.version", json!([client, VERSIONS]))];
         let none = |why: &str| {
             let [from, to] = VERSIONS;
-            ChainDown(format!(
+            ChainDown::of_text(format!(
                 "the server at {} speaks no version of the protocol from {from} to {to}: {why}",
                 self.name(),
             ))
@@ -361,8 +369,7 @@ impl Client {
         if self.tls.is_some() || session.has_heard() {
             return down;
         }
-        let name = self.name();
-        ChainDown(format!("{down} (if it speaks TLS at this port, set backendUrl to ssl://{name})"))
+        Down::MaybeTls { why: down.telling(), host: self.name() }.into()
     }
 
     /// Fails if the server's genesis block is not that of our network. Also subscribes to the tip.
@@ -373,7 +380,7 @@ impl Client {
         let (first, call) = next();
         let hex: String = typed(call.method, &first.map_err(|refused| refused.down(call.method))?)?;
         let first: Header = deserialize_hex(&hex)
-            .map_err(|_| ChainDown(format!("the server at {} sent an invalid first block", self.name())))?;
+            .map_err(|_| ChainDown::of_text(format!("the server at {} sent an invalid first block", self.name())))?;
         // Features are optional; if present, they must name the same network.
         let (features, call) = next();
         let named = match features {

@@ -208,12 +208,14 @@ fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, Chain
             let bytes = hex::decode(hex).map_err(|_| unread(()))?;
             bytes.chunks(HEADER).map(deserialize).collect::<Result<_, _>>().map_err(|_| unread(()))?
         }
-        (None, None) => return Err(ChainDown("the server answers no headers to blockchain.block.headers".to_owned())),
+        (None, None) => {
+            return Err(ChainDown::of_text("the server answers no headers to blockchain.block.headers".to_owned()));
+        }
     };
     if u32::try_from(headers.len()).is_ok_and(|told| told <= count) {
         return Ok(headers);
     }
-    Err(ChainDown("the server answers more headers than it was asked for".to_owned()))
+    Err(ChainDown::of_text("the server answers more headers than it was asked for".to_owned()))
 }
 
 /// Checks a header without known neighbours.

@@ -127,7 +127,7 @@ pub(super) fn read(
         found.extend(open.into_iter().map(|hash| (hash, None)));
         return Ok(found);
     }
-    Err(ChainDown(
+    Err(ChainDown::of_text(
         "the server's history of a script does not match the script's status: the server withholds something, or is inconsistent just now".to_owned(),
     ))
 }

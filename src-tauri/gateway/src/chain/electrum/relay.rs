@@ -61,7 +61,7 @@ pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Br
             Ok(told) if typed::<String>(offered[0].method, &told)? == tx.compute_txid().to_string() => {
                 Broadcast::Accepted
             }
-            Ok(_) => return Err(ChainDown("the server says that it accepted another transaction".to_owned())),
+            Ok(_) => return Err(ChainDown::of_text("the server says that it accepted another transaction".to_owned())),
             Err(refused) => meaning(refused)?,
         };
         match answer {
@@ -137,7 +137,8 @@ pub(super) fn fee_rates(asker: &Asker<'_>, blocks: u16) -> Result<NodeFeeRates, 
         Some(Ok(answer)) => vec![typed(minimum_method, &answer)?],
         Some(Err(_)) | None => Vec::new(),
     };
-    let make_no_sense = || ChainDown(format!("the fee rates that the server names in {minimum_method} make no sense"));
+    let make_no_sense =
+        || ChainDown::of_text(format!("the fee rates that the server names in {minimum_method} make no sense"));
     let minimums: Vec<u64> = minimums.iter().map(sats).collect::<Option<_>>().ok_or_else(make_no_sense)?;
     let minimum = minimums.into_iter().max().unwrap_or(0);
     Ok(NodeFeeRates::of(estimate.map(of_sat_kvb), of_sat_kvb(minimum), INCREMENT))

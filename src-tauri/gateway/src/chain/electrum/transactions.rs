@@ -68,7 +68,7 @@ fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, 
         let hex: String = typed(call.method, &answer)?;
         let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
         let tx = tx.ok_or_else(|| {
-            ChainDown(format!("the server sent another transaction as {txid}; do not trust this server"))
+            ChainDown::of_text(format!("the server sent another transaction as {txid}; do not trust this server"))
         })?;
         asker.client.batch_size.lock().note_delivered(txid);
         taken(*txid, tx);
@@ -124,7 +124,7 @@ pub(super) fn prove_in_blocks(
 fn all_there(asker: &Asker<'_>, found: &BTreeMap<Txid, Transaction>, wanted: &[Txid]) -> Result<(), ChainDown> {
     match wanted.iter().find(|txid| !found.contains_key(*txid) && !asker.is_undeliverable(txid)) {
         None => Ok(()),
-        Some(txid) => Err(ChainDown(format!(
+        Some(txid) => Err(ChainDown::of_text(format!(
             "the server lists transaction {txid} in a history, and does not deliver it; the next look asks again"
         ))),
     }
@@ -152,7 +152,7 @@ pub(super) fn prove<'a>(
     let calls: Vec<_> = open.iter().map(asked).collect();
     for ((answer, (tx, txid, block)), call) in asker.tries(&calls)?.into_iter().zip(open).zip(&calls) {
         let unproved = || {
-            ChainDown(format!(
+            ChainDown::of_text(format!(
                 "the server says that transaction {txid} is in block {}, and does not prove it; do not trust this server",
                 block.height
             ))

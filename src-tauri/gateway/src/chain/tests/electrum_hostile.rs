@@ -233,7 +233,7 @@ async fn a_payment_with_a_refused_history_is_told_and_not_closed() {
         assert_eq!(told_of(world, ShowPayment { payment_id: id }).await.is_unreported, is_unreported);
     }
     let names_it = |sentence: &String| sentence.contains(&popular_id) && sentence.contains("a node of your own");
-    assert_eq!(told_of(world, Status {}).await.warnings.iter().filter(|told| names_it(told)).count(), 1);
+    assert_eq!(told_of(world, Status {}).await.warnings.iter().filter(|told| names_it(&told.message)).count(), 1);
     let check = chain_check(world).await;
     assert!(!check.ok && names_it(&check.message), "{}", check.message);
     stage.electrum().misbehave(None);

@@ -185,7 +185,7 @@ async fn false_notices_only_delay_states_and_are_reported() {
         until_heard(&stage).await;
         check_late_and_never_wrong(&stage, *fault).await;
         let (world, chain) = (stage.world(), &stage.world().gateway.chain);
-        let news = async |heard: &dyn Fn(Option<String>) -> bool| {
+        let news = async |heard: &dyn Fn(Option<tillgate_told::Telling>) -> bool| {
             let start = Instant::now();
             while !heard(chain.fault()) {
                 assert!(start.elapsed() < AT_LEISURE, "{fault:?}: {:?}", chain.fault());
@@ -198,7 +198,7 @@ async fn false_notices_only_delay_states_and_are_reported() {
             }
         };
         if let Some(words) = words {
-            news(&|fault| fault.is_some_and(|fault| fault.contains(words))).await;
+            news(&|fault| fault.is_some_and(|fault| fault.message.contains(words))).await;
         }
         stage.node().misbehave_over_zmq(None);
         news(&|fault| fault.is_none()).await;
@@ -216,7 +216,7 @@ async fn a_failed_handshake_is_reported_and_looks_go_on() {
         world.customer_pays(&payment, payment.payment.amount_sats);
         until("the connection ends", || chain.fault().is_some()).await;
         stage.node().misbehave_over_zmq(fault);
-        until("the fault is named", || chain.fault().is_some_and(|fault| fault.contains(words))).await;
+        until("the fault is named", || chain.fault().is_some_and(|fault| fault.message.contains(words))).await;
         look_by_itself(&stage).await;
         assert_eq!(world.state(&payment), Unconfirmed);
         stage.node().misbehave_over_zmq(None);

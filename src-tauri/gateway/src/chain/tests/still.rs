@@ -60,7 +60,7 @@ async fn told(world: &World) -> (Vec<String>, Option<String>) {
     let status = ask(&world.app, Status {}, &Actor::panel()).await.unwrap();
     let doctor = ask(&world.app, Doctor {}, &Actor::panel()).await.unwrap();
     let chain = doctor.checks.into_iter().find(|check| check.name == "chain").unwrap();
-    (status.warnings, (!chain.ok).then_some(chain.message))
+    (status.warnings.into_iter().map(|it| it.message).collect(), (!chain.ok).then_some(chain.message))
 }
 
 fn height(world: &World) -> u32 {

@@ -18,7 +18,7 @@ pub(super) fn backups(view: &BackupsView) -> String {
         ("kept", view.keep.to_string()),
     ]);
     if let Some(trouble) = &view.trouble {
-        text.push_str(&format!("Trouble: {}\n", plain(trouble)));
+        text.push_str(&format!("Trouble: {}\n", plain(&trouble.message)));
     }
     if !view.nightly.is_empty() {
         text.push('\n');

@@ -26,7 +26,7 @@ pub(super) fn deliveries(items: &[DeliveryItem]) -> String {
             item.notification_state.to_string(),
             format!("{} {}", item.subject_kind, item.subject_id),
             item.url.clone(),
-            item.error.clone().unwrap_or_default(),
+            item.error.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]);
     }
     table.render("No deliveries.")

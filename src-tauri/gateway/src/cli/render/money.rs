@@ -8,7 +8,7 @@ use crate::cli::table::{Table, fields};
 use crate::console::limits::LimitsView;
 use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 use crate::console::sums::FiatView;
-use crate::console::wallet::{NOTHING_FOUND, RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
+use crate::console::wallet::{NothingFound, RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
 
 pub(super) fn limits(view: &LimitsView) -> String {
     let worth = |pick: fn(&crate::console::limits::LimitsWorth) -> &FiatView| {
@@ -94,7 +94,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
         ),
     ];
     if view.found_nothing {
-        lines.push(("warning", NOTHING_FOUND.to_owned()));
+        lines.push(("warning", NothingFound.to_string()));
     }
     if let Some(other) = &view.at_other_type {
         lines.push(("elsewhere", other.sentence()));

@@ -47,7 +47,7 @@ pub(super) fn payouts(items: &[PayoutItem]) -> String {
             item.creation_time.clone(),
             item.requested_by.clone(),
             item.approved_by.clone().unwrap_or_default(),
-            waits_for(item).or_else(|| item.stuck.as_ref().map(|stuck| stuck.message.clone())).unwrap_or_default(),
+            waits_for(item).or_else(|| item.stuck.as_ref().map(|stuck| stuck.message.to_string())).unwrap_or_default(),
         ]);
     }
     table.render("No payouts.")
@@ -67,7 +67,7 @@ pub(super) fn payout(view: &PayoutView) -> String {
             name(one.step),
             one.by.clone().unwrap_or_default(),
             one.btc_tx_id.clone().unwrap_or_default(),
-            one.reason.clone().unwrap_or_default(),
+            in_english(&one.reason).unwrap_or_default(),
         ]);
     }
     let sharing = if view.shares_with.is_empty() { String::new() } else { sharing.render("") };
@@ -146,7 +146,7 @@ pub(super) fn abandoned(view: &AbandonedView) -> String {
 
 /// The backend's refusal, or a clause that no node has accepted a transaction yet.
 fn no_node(refusal: Option<&RefusalView>) -> String {
-    refusal.map_or_else(|| "no node has accepted it yet".to_owned(), |refusal| refusal.message.clone())
+    refusal.map_or_else(|| "no node has accepted it yet".to_owned(), |refusal| refusal.message.to_string())
 }
 
 /// A sentence that no node has accepted a stored transaction, and the reason.
@@ -181,15 +181,14 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("network fee", format!("{} BTC as offered", item.fee.shown)),
         ("total", format!("{} BTC, {}", item.total.shown, item.total_worth)),
     ];
-    rows.extend(view.fee_warning.clone().map(|warning| ("warning", warning)));
+    rows.extend(in_english(&view.fee_warning).map(|warning| ("warning", warning)));
     rows.extend(view.paid_before.as_ref().map(|before| ("paid before", paid_before(before))));
     rows.extend(view.anomaly_alike.as_ref().map(|alike| ("warning", refund_instead(alike))));
     rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
     rows.extend(waits_for(item).map(|why| ("waits for", why)));
-    rows.extend(item.stuck.as_ref().map(|stuck| ("stuck", stuck.message.clone())));
+    rows.extend(item.stuck.as_ref().map(|stuck| ("stuck", stuck.message.to_string())));
     rows.extend(
-        item.failure_reason
-            .clone()
+        in_english(&item.failure_reason)
             .map(|why| (if item.state == PayoutState::Failed { "failed because" } else { "ended because" }, why)),
     );
     if item.balance_short {
@@ -290,9 +289,12 @@ fn waiting(view: &SenderView) -> String {
     format!("{queued} to be sent.{serve}\n")
 }
 
+fn in_english(told: &Option<Telling>) -> Option<String> {
+    told.as_ref().map(ToString::to_string)
+}
+
 pub(super) fn estimate(view: &EstimateView) -> String {
     let btc = |sum: &Option<BtcView>| sum.as_ref().map(|sum| format!("{} BTC", sum.shown));
-    let in_english = |told: &Option<Telling>| told.as_ref().map(ToString::to_string);
     let rows = [
         ("amount", btc(&view.amount)),
         ("fee", btc(&view.fee)),

@@ -23,7 +23,7 @@ pub(super) fn servers(view: &BackendTestView) -> String {
     let mut table = Table::new(&[("", Left), ("server", Left), ("finding", Left)]);
     for server in &view.servers {
         let mark = if server.ok { "ok" } else { "!!" };
-        table.row([mark.to_owned(), plain(&server.url), plain(&server.message)]);
+        table.row([mark.to_owned(), plain(&server.url), plain(&server.message.message)]);
     }
     table.render("No server was asked.")
 }
@@ -67,7 +67,7 @@ pub(super) fn status(view: &StatusView) -> String {
     text.push('\n');
     text.push_str(&rates.render("No exchange rates."));
     for alarm in &view.alarms {
-        let (message, id) = (plain(&alarm.message), plain(&alarm.payout_id));
+        let (message, id) = (plain(&alarm.message.message), plain(&alarm.payout_id));
         text.push_str(&format!("\nALARM: {message}; once it is settled: `tillgate payouts dismiss {id}`\n"));
     }
     for twin in &view.sender_hold_transactions {
@@ -92,7 +92,7 @@ pub(super) fn status(view: &StatusView) -> String {
             source.answered_at.clone().unwrap_or_else(none),
             source.age_seconds.map_or_else(none, |seconds| format!("{seconds} s")),
             match (&source.error, &source.answered_at) {
-                (Some(why), _) => format!("FAILS: {}", plain(why)),
+                (Some(why), _) => format!("FAILS: {}", plain(&why.message)),
                 (None, Some(_)) => "answers".to_owned(),
                 (None, None) => "not asked yet".to_owned(),
             },
@@ -101,7 +101,7 @@ pub(super) fn status(view: &StatusView) -> String {
     text.push('\n');
     text.push_str(&sources.render("No rate sources."));
     for warning in &view.warnings {
-        text.push_str(&format!("\nWarning: {}\n", plain(warning)));
+        text.push_str(&format!("\nWarning: {}\n", plain(&warning.message)));
     }
     text
 }
@@ -177,6 +177,6 @@ fn sender(view: &StatusView) -> String {
             "sends nothing: there is no wallet yet: `tillgate wallet create` makes one".to_owned()
         }
         None if view.serving => "ready".to_owned(),
-        None => WaitCause::Gateway.at_the_command_line("sends nothing: no gateway runs"),
+        None => WaitCause::Gateway.at_the_command_line(&"sends nothing: no gateway runs"),
     }
 }

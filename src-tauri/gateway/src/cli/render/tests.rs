@@ -77,6 +77,11 @@ fn sums_have_separators_and_a_surplus_is_not_negative() {
     assert!(line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"), "{text}");
 }
 
+/// A sentence as a view holds it.
+fn said(message: &str) -> Value {
+    json!({"code": "", "values": {}, "message": message})
+}
+
 /// A status without problems: the gateway serves, and its sandbox was looked at.
 fn status_view() -> Value {
     json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
@@ -139,9 +144,9 @@ fn the_status_shows_reversals_failures_and_waiting_payouts() {
     let text = status_with(json!({
         "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}],
         "rateSources": [{"name": "kraken", "answeredAt": "2026-01-12T12:06:02Z", "ageSeconds": 18},
-            {"name": "mempool", "error": "the server answered 502"}],
+            {"name": "mempool", "error": said("the server answered 502")}],
         "openReversals": 2, "failingNotifications": 5, "failingServers": ["a.example", "b.example:8443"],
-        "offersWaiting": 3, "payoutsQueued": 1, "senderWaitsFor": "the network asks for 300 sat/vB",
+        "offersWaiting": 3, "payoutsQueued": 1, "senderWaitsFor": said("the network asks for 300 sat/vB"),
         "senderWaitCause": "FEES", "balance": sum("0.50000000", "0.50000000")}));
     assert!(line(&text, "open reversals").contains('2'), "{text}");
     assert!(line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"), "{text}");
@@ -167,8 +172,7 @@ fn the_status_says_why_payouts_wait_if_any_wait() {
             .ends_with("2: each is sent in its turn, or once a node accepts its transaction")
     );
     assert!(told(json!({"payoutsQueued": 2, "serving": false})).ends_with("2: see the line “sender”"));
-    let held =
-        json!({"payoutsQueued": 2, "senderHold": "a copy", "senderWaitsFor": "a copy", "senderWaitCause": "HOLD"});
+    let held = json!({"payoutsQueued": 2, "senderHold": said("a copy"), "senderWaitsFor": said("a copy"), "senderWaitCause": "HOLD"});
     assert!(told(held).ends_with("2: see the line “sender”"));
 }
 

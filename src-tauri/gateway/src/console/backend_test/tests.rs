@@ -56,7 +56,7 @@ async fn a_test_reports_the_nodes_chain_and_saves_nothing() {
     assert_eq!(server["network"], "regtest");
     assert_eq!(server["prunedFrom"], 2);
     assert_eq!(server["software"], "/Tillgate's sandbox:0.1.0/");
-    assert_eq!(server["message"], format!("the backend answers, its best block is {height}"));
+    assert_eq!(server["message"]["message"], format!("the backend answers, its best block is {height}"));
     assert!(server["tipTime"].as_str().unwrap().ends_with('Z'));
     assert_eq!(settings(&world), before);
     for call in ["getrawmempool", "getblock"] {
@@ -74,7 +74,11 @@ async fn a_node_with_a_silent_zmq_address_fails_the_test() {
         form["backendZmq"] = json!(zmq);
         let told = tested(&world, form).await.unwrap();
         assert_eq!(told["ok"], ok, "{told}");
-        assert_eq!(told["servers"][0]["message"].as_str().unwrap().contains("nothing is heard"), !ok, "{told}");
+        assert_eq!(
+            told["servers"][0]["message"]["message"].as_str().unwrap().contains("nothing is heard"),
+            !ok,
+            "{told}"
+        );
     }
     let mut form = of_node(&node);
     form["backendZmq"] = json!("127.0.0.1:28332");
@@ -93,7 +97,7 @@ async fn each_of_several_servers_has_its_own_result_and_remedy() {
     assert_eq!(told["servers"][0]["ok"], true, "{told}");
     let server = &told["servers"][1];
     assert_eq!((&server["ok"], &server["height"]), (&json!(false), &Value::Null));
-    let message = server["message"].as_str().unwrap();
+    let message = server["message"]["message"].as_str().unwrap();
     assert!(message.starts_with("the Bitcoin backend cannot be asked: ") && message.contains("start"), "{message}");
 }
 
@@ -103,11 +107,11 @@ async fn another_network_and_a_refused_password_are_named() {
     let node = node(&world);
     node.misbehave(CoreFault::OtherNetwork(bitcoin::Network::Signet));
     let told = tested(&world, of_node(&node)).await.unwrap();
-    assert!(told["servers"][0]["message"].as_str().unwrap().contains("signet"), "{told}");
+    assert!(told["servers"][0]["message"]["message"].as_str().unwrap().contains("signet"), "{told}");
     node.misbehave(None);
     let form = json!({"backendUrl": node.url(), "backendUser": "ada", "backendPassword": "wrong one"});
     let told = tested(&world, form).await.unwrap();
-    let message = told["servers"][0]["message"].as_str().unwrap();
+    let message = told["servers"][0]["message"]["message"].as_str().unwrap();
     assert!(message.contains("backendUser") && !message.contains("wrong one"), "{message}");
 }
 
@@ -130,7 +134,7 @@ async fn an_unknown_certificate_is_shown_and_accepted_once_pinned() {
         Value::Null,
         "a changed certificate is not offered for pinning: {told}"
     );
-    assert!(told["servers"][0]["message"].as_str().unwrap().contains("listening in"), "{told}");
+    assert!(told["servers"][0]["message"]["message"].as_str().unwrap().contains("listening in"), "{told}");
     form["backendCertificate"] = json!(fingerprint);
     let told = tested(&world, form).await.unwrap();
     assert_eq!(told["ok"], true, "{told}");

@@ -24,7 +24,7 @@ pub(super) fn clock(gateway: &Gateway) -> Finding {
     }
     let (watched, now) = (gateway.last_look.status(), gateway.clock.now());
     if let Some(warning) = watched.clock_warning().or_else(|| watched.stored_ahead_warning(now)) {
-        return Err(warning);
+        return Err(warning.to_string());
     }
     Ok(format!("the clock runs evenly; it shows {}", now.iso_seconds()))
 }
@@ -41,7 +41,8 @@ pub(super) fn disk(disk: &Disk) -> Finding {
             disk.folder().display()
         )
     });
-    let wrong: Vec<String> = too_little.into_iter().chain(ballast::given_up(disk.folder())).collect();
+    let wrong: Vec<String> =
+        too_little.into_iter().chain(ballast::given_up(disk.folder()).map(|it| it.to_string())).collect();
     if wrong.is_empty() { Ok(format!("{free_mb} MB are free")) } else { Err(wrong.join("; ")) }
 }
 

@@ -2,6 +2,7 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
+use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 use super::view::VersionItem;
@@ -18,12 +19,23 @@ use crate::store::batches::{Refusal, VersionRow};
 #[serde(rename_all = "camelCase")]
 pub struct RefusalView {
     /// A sentence with the backend's message in quotation marks, without a remedy and without a full stop.
-    pub message: String,
+    pub message: Telling,
     /// The fee that the backend's message demands, if it names one.
     pub fee_named: Option<BtcView>,
     /// Whether a higher fee might help.
     #[serde(default)]
     pub fee_may_help: bool,
+}
+
+/// The sentences about a refusal.
+#[derive(Debug, thiserror::Error, Told)]
+pub(in crate::console) enum BackendRefusal {
+    #[error("the Bitcoin backend refused it, because a block holds another transaction that spends its coins")]
+    RuledOut,
+    #[error("the Bitcoin backend refused it: {words}")]
+    Refused { words: String },
+    #[error("the Bitcoin backend refused it: {words}. It names a fee of {fee} BTC")]
+    NamesFee { words: String, fee: String },
 }
 
 /// A transaction that was stored as the replacement of another.
@@ -46,16 +58,15 @@ impl Replaced {
 impl From<&Refusal> for RefusalView {
     fn from(refusal: &Refusal) -> Self {
         let Some(words) = &refusal.words else {
-            let message =
-                "the Bitcoin backend refused it, because a block holds another transaction that spends its coins";
-            return Self { message: message.to_owned(), fee_named: None, fee_may_help: false };
+            let message = BackendRefusal::RuledOut.telling();
+            return Self { message, fee_named: None, fee_may_help: false };
         };
         let fee_named = fee_named(words).map(BtcView::of_sats);
-        let named = fee_named.as_ref().map(|fee| format!(". It names a fee of {} BTC", fee.shown)).unwrap_or_default();
-        Self {
-            message: format!("the Bitcoin backend refused it: {}{named}", quoted(words)),
-            fee_named,
-            fee_may_help: may_a_higher_fee_help(words),
-        }
+        let words_shown = quoted(words);
+        let refusal = match &fee_named {
+            Some(fee) => BackendRefusal::NamesFee { words: words_shown, fee: fee.shown.clone() },
+            None => BackendRefusal::Refused { words: words_shown },
+        };
+        Self { message: refusal.telling(), fee_named, fee_may_help: may_a_higher_fee_help(words) }
     }
 }

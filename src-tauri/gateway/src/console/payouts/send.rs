@@ -165,7 +165,7 @@ mod tests {
         let by = Actor::command_line();
         let shown = ask(&world.app, ShowPayout { payout_id: id.to_string() }, &by).await.unwrap();
         assert_eq!(shown.item.wait_cause, Some(WaitCause::NoEstimate));
-        assert!(shown.can_send.possible && shown.item.waits_for.unwrap().contains("no estimate"));
+        assert!(shown.can_send.possible && shown.item.waits_for.unwrap().message.contains("no estimate"));
         let status = ask(&world.app, Status {}, &by).await.unwrap();
         assert_eq!(status.sender_wait_cause, Some(WaitCause::NoEstimate));
         let doctor = ask(&world.app, Doctor {}, &by).await.unwrap();

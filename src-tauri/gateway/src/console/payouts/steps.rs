@@ -4,6 +4,7 @@ use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 use ts_rs::TS;
 
 use crate::store::batches::VersionRow;
@@ -44,7 +45,7 @@ pub struct StepItem {
     /// The transaction that was stored or sent.
     pub btc_tx_id: Option<String>,
     /// The reason of the steps `Failed` and `Expired`; absent if the offer expired by itself.
-    pub reason: Option<String>,
+    pub reason: Option<Telling>,
 }
 
 /// The history of a payout with these transactions, the oldest step first.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::batch::FINAL_CONFIRMATIONS;
-use tillgate_domain::words::count;
+use tillgate_domain::id::Id;
+use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 use super::fee_rate::rate_shown;
@@ -23,9 +24,47 @@ const NAMED_MAX: usize = 20;
 /// Fee rates are computed for this many virtual bytes, so that no decimal is lost.
 const RATE_VBYTES: u64 = 1_000;
 
-/// The remedy for a transaction that belongs to too many unconfirmed transactions.
-const NO_FEE_HELPS: &str =
-    "No higher fee helps: too many unconfirmed transactions belong to it, and a block must hold some of them first";
+/// The sentence about a stuck payout.
+#[derive(Debug, thiserror::Error, Told)]
+pub(in crate::console) enum StuckSentence {
+    #[error("payout {id} of {amount} BTC to {address} was sent {hours} {} ago and is in no block. {pays}", noun(*.hours))]
+    Unconfirmed { id: Id, amount: String, address: String, hours: u64, pays: StuckPays },
+    #[error(
+        "the Bitcoin backend refused the transaction of payout {id} of {amount} BTC to {address}: {words}. It is offered again after each block. {pays}"
+    )]
+    Refused { id: Id, amount: String, address: String, words: String, pays: StuckPays },
+    #[error(
+        "the Bitcoin backend refused the transaction of payout {id} of {amount} BTC to {address}, because another transaction spends its coins. It is offered again after each block. {pays}"
+    )]
+    Spent { id: Id, amount: String, address: String, pays: StuckPays },
+    #[error(
+        "the Bitcoin backend took the transaction of payout {id} of {amount} BTC to {address} at {at}, and its mempool does not show it. It is offered again after each block. A node with -privatebroadcast shows it once another node sends it back. {pays}"
+    )]
+    Unseen { id: Id, amount: String, address: String, at: String, pays: StuckPays },
+    #[error(
+        "payout {id} of {amount} BTC to {address} can never arrive: block {height} holds another transaction that spends its coins. The payout fails once that block has {FINAL_CONFIRMATIONS} confirmations; then request a new payout"
+    )]
+    RuledOut { id: Id, amount: String, address: String, height: u32 },
+}
+
+/// The fee of a stuck payout, as a sentence of its own.
+#[derive(Debug, thiserror::Error, Told)]
+pub(in crate::console) enum StuckPays {
+    #[error(
+        "No higher fee helps: too many unconfirmed transactions belong to it, and a block must hold some of them first"
+    )]
+    NoFeeHelps,
+    #[error("It is being cancelled")]
+    Cancelled,
+    #[error("It pays {rate} sat/vB; the present fee rate is {wanted} sat/vB")]
+    Less { rate: String, wanted: String },
+    #[error("It pays {rate} sat/vB")]
+    Rate { rate: String },
+}
+
+const fn noun(hours: u64) -> &'static str {
+    if hours == 1 { "hour" } else { "hours" }
+}
 
 /// The reason why a payout is stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -59,7 +98,7 @@ pub struct StuckItem {
     /// Whether its fee can be raised now.
     pub can_bump: bool,
     /// The facts in sentences, without the remedy and without the last full stop.
-    pub message: String,
+    pub message: Telling,
 }
 
 #[derive(Debug, Default)]
@@ -116,7 +155,7 @@ impl StuckItem {
                 StuckCause::RuledOut { .. } => StuckReason::RuledOut,
             },
             can_bump: may_a_fee_help(cause) && may_bump(reader, payout).is_ok(),
-            message: message(stuck, &fee_rate, fee_rate_wanted.as_deref()),
+            message: sentence(stuck, &fee_rate, fee_rate_wanted.clone()).telling(),
             fee_rate,
             fee_rate_wanted,
         })
@@ -128,7 +167,7 @@ impl StuckItem {
         if *can_bump {
             format!("{message}. `tillgate payouts bump {payout_id}` raises its fee")
         } else {
-            message.clone()
+            message.to_string()
         }
     }
 }
@@ -150,36 +189,25 @@ fn may_a_fee_help(cause: &StuckCause) -> bool {
     }
 }
 
-fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
+fn sentence(stuck: &Stuck, fee_rate: &str, wanted: Option<String>) -> StuckSentence {
     let Stuck { payout, cause, offered } = stuck;
-    let amount = BtcView::of_sats(payout.amount_sats).shown;
-    let payout = format!("payout {} of {amount} BTC to {}", payout.id, payout.address);
+    let (id, amount, address) = (payout.id, BtcView::of_sats(payout.amount_sats).shown, payout.address.clone());
+    let rate = fee_rate.to_owned();
     let pays = match (offered.pays, wanted) {
-        (true, _) if !may_a_fee_help(cause) => NO_FEE_HELPS.to_owned(),
-        (false, _) => "It is being cancelled".to_owned(),
-        (true, Some(wanted)) => format!("It pays {fee_rate} sat/vB; the present fee rate is {wanted} sat/vB"),
-        (true, None) => format!("It pays {fee_rate} sat/vB"),
+        (true, _) if !may_a_fee_help(cause) => StuckPays::NoFeeHelps,
+        (false, _) => StuckPays::Cancelled,
+        (true, Some(wanted)) => StuckPays::Less { rate, wanted },
+        (true, None) => StuckPays::Rate { rate },
     };
     match cause {
-        StuckCause::Unconfirmed { hours } => {
-            format!("{payout} was sent {} ago and is in no block. {pays}", count(*hours, "hour", "hours"))
+        StuckCause::Unconfirmed { hours } => StuckSentence::Unconfirmed { id, amount, address, hours: *hours, pays },
+        StuckCause::Refused { words: Some(words) } => {
+            StuckSentence::Refused { id, amount, address, words: quoted(words), pays }
         }
-        StuckCause::Refused { words: Some(words) } => format!(
-            "the Bitcoin backend refused the transaction of {payout}: {}. It is offered again after each block. {pays}",
-            quoted(words)
-        ),
-        StuckCause::Refused { words: None } => format!(
-            "the Bitcoin backend refused the transaction of {payout}, because another transaction spends its coins. It is offered \
-             again after each block. {pays}"
-        ),
-        StuckCause::Unseen { taken_at } => format!(
-            "the Bitcoin backend took the transaction of {payout} at {}, and its mempool does not show it. It is offered again after \
-             each block. A node with -privatebroadcast shows it once another node sends it back. {pays}",
-            taken_at.iso_seconds()
-        ),
-        StuckCause::RuledOut { height } => format!(
-            "{payout} can never arrive: block {height} holds another transaction that spends its coins. The payout fails once \
-             that block has {FINAL_CONFIRMATIONS} confirmations; then request a new payout"
-        ),
+        StuckCause::Refused { words: None } => StuckSentence::Spent { id, amount, address, pays },
+        StuckCause::Unseen { taken_at } => {
+            StuckSentence::Unseen { id, amount, address, at: taken_at.iso_seconds(), pays }
+        }
+        StuckCause::RuledOut { height } => StuckSentence::RuledOut { id, amount, address, height: *height },
     }
 }

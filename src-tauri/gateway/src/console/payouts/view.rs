@@ -6,6 +6,7 @@ mod shown;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 pub(crate) use item::PayoutItem;
@@ -63,7 +64,7 @@ pub struct PayoutView {
     /// while this payout is NEW and not a refund.
     pub anomaly_alike: Option<AnomalyAlike>,
     /// A warning that the network fee is more than a tenth of the amount; absent once a transaction is signed.
-    pub fee_warning: Option<String>,
+    pub fee_warning: Option<Telling>,
     /// The part of the daily limit that its approval would leave. Present only while it is NEW and within the limit.
     pub limit_left_after: Option<BtcView>,
     /// Whether the coins that its approval leaves would not pay the same fee once more. Then its fee cannot be raised
@@ -122,7 +123,7 @@ pub struct SharingItem {
 pub struct Possible {
     pub possible: bool,
     /// The reason why the command is not possible, in a sentence.
-    pub why_not: Option<String>,
+    pub why_not: Option<Telling>,
 }
 
 impl PayoutView {
@@ -147,7 +148,7 @@ impl PayoutView {
             certificate: reader.rate_of_payout(row.seq)?.map(CertificateView::from),
             paid_before: paid_before(reader, &row)?.as_ref().map(PaidBefore::from),
             anomaly_alike: anomaly_alike(reader, &row)?,
-            fee_warning: fee_warning(&row).map(ToOwned::to_owned),
+            fee_warning: fee_warning(&row).map(|warning| warning.telling()),
             limit_left_after: left_after.map(BtcView::of_sats),
             takes_all_coins: row.state == PayoutState::New && {
                 let fee_rate = fee_rate_known(gateway, &settings);
@@ -200,8 +201,8 @@ impl Possible {
             Ok(()) => Ok(Self::yes()),
             Err(ApproveError::Outbox(OutboxError::Store(error))) => Err(error),
             Err(ApproveError::Limit(refusals)) => {
-                let sentences: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-                Ok(Self::not(&sentences.join("; ")))
+                let first = refusals.first().map(Told::telling);
+                Ok(Self { possible: false, why_not: first })
             }
             Err(error) => Ok(Self::not(&error)),
         }
@@ -227,8 +228,8 @@ impl Possible {
         Self { possible: true, why_not: None }
     }
 
-    fn not(why: &impl ToString) -> Self {
-        Self { possible: false, why_not: Some(why.to_string()) }
+    fn not(why: &impl Told) -> Self {
+        Self { possible: false, why_not: Some(why.telling()) }
     }
 }
 
@@ -238,8 +239,19 @@ pub(in crate::console) async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutVie
     found.ok_or_else(|| CommandError::not_found(&NotFound::Payout(id)))
 }
 
+/// A warning about a high fee.
+#[derive(Debug, thiserror::Error, Told)]
+pub(in crate::console) enum HighFee {
+    #[error("the network's fee is more than the amount itself: pay more in one payout, or wait until fees have fallen")]
+    AboveAmount,
+    #[error(
+        "the network's fee is more than a tenth of the amount: pay more in one payout, or wait until fees have fallen"
+    )]
+    AboveTenth,
+}
+
 /// The warning about a high fee; `None` once a transaction is signed.
-fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
+fn fee_warning(row: &PayoutRow) -> Option<HighFee> {
     let is_sent = match row.state {
         PayoutState::New | PayoutState::Queued => row.batch_seq.is_some(),
         PayoutState::Expired | PayoutState::Sent | PayoutState::Failed => true,
@@ -247,11 +259,7 @@ fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
     if is_sent || row.network_fee_sats.saturating_mul(10) <= row.amount_sats {
         return None;
     }
-    Some(if row.network_fee_sats > row.amount_sats {
-        "the network's fee is more than the amount itself: pay more in one payout, or wait until fees have fallen"
-    } else {
-        "the network's fee is more than a tenth of the amount: pay more in one payout, or wait until fees have fallen"
-    })
+    Some(if row.network_fee_sats > row.amount_sats { HighFee::AboveAmount } else { HighFee::AboveTenth })
 }
 
 /// The number of payouts in state QUEUED.

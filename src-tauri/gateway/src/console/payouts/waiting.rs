@@ -6,8 +6,9 @@ use std::sync::Arc;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Told as _;
 
-use crate::gateway::{Gateway, Wait, WaitCause};
+use crate::gateway::{Gateway, Wait, WaitCause, Waits};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::Hold;
@@ -44,20 +45,13 @@ pub(super) struct Standing {
     pub copy_pays: Option<Wait>,
 }
 
-const GIVEN_UP: &str =
-    "it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all";
-
-const NO_NODE: &str = "it is signed, but no node has accepted it yet: it is broadcast again after each block";
-
-const OTHER_COPY: &str = "it is not broadcast, because another copy of this wallet pays it, or pays a payout of the same or an earlier transaction";
-
 impl Waiting {
     /// The reason why the sender does not send; `None` if it sends.
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(mut why) = gateway.sending.waits_for() else { return Ok(None) };
         // The sender may now hold for another reason.
         if let Some(hold) = reader.sender_hold()?.filter(|_| why.cause.is_hold()) {
-            why = WaitCause::from(hold.cause).because(hold.reason);
+            why = WaitCause::from(hold.cause).because(&hold.reason);
         }
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
@@ -68,8 +62,8 @@ impl Waiting {
         let address_type = funds::address_type(gateway, &settings);
         let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, address_type)?;
         let needed_sats = reader.waiting_payouts_sats()?;
-        if let Some(reason) = too_few(spendable_sats, needed_sats, "the approved payouts that wait need") {
-            why.reason = reason;
+        if let Some((spendable, needed)) = too_few(spendable_sats, needed_sats) {
+            why = WaitCause::Coins.because(&Waits::AllNeed { spendable, needed });
         }
         Ok(Some(Self { why, spendable_sats, settings, now }))
     }
@@ -83,8 +77,9 @@ impl Waiting {
             WaitCause::PaidByCopy => None,
             WaitCause::Coins => {
                 let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
-                let too_few = too_few(self.spendable_sats, needed_sats, "this payout needs");
-                too_few.or_else(|| was_due().then(|| reason.clone()))
+                let too_few = too_few(self.spendable_sats, needed_sats);
+                let this_needs = too_few.map(|(spendable, needed)| Waits::ThisNeeds { spendable, needed }.telling());
+                this_needs.or_else(|| was_due().then(|| reason.clone()))
             }
             WaitCause::Block | WaitCause::SmallCoins => was_due().then(|| reason.clone()),
             WaitCause::Turn
@@ -120,21 +115,21 @@ impl Queue {
 
     /// The reason why a payout waits; `None` unless it is QUEUED or being abandoned.
     pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Wait> {
-        let why = |cause, reason: &str| Some(Wait { cause, reason: reason.to_owned() });
+        let why = |cause: WaitCause, reason: &Waits| Some(cause.because(reason));
         if standing.is_being_given_up {
-            return why(WaitCause::GivenUp, GIVEN_UP);
+            return why(WaitCause::GivenUp, &Waits::GivenUp);
         }
         if row.state != PayoutState::Queued {
             return None;
         }
         if row.batch_seq.is_some() {
             if standing.is_held_back {
-                return why(WaitCause::OtherCopy, OTHER_COPY);
+                return why(WaitCause::OtherCopy, &Waits::OtherCopy);
             }
-            return why(WaitCause::Node, NO_NODE);
+            return why(WaitCause::Node, &Waits::NoNode);
         }
         if let Some(hold) = &self.hold {
-            return why(hold.cause.into(), &format!("the sender is on hold: {}", hold.reason));
+            return why(hold.cause.into(), &Waits::Held(hold.reason.clone()));
         }
         if let Some(wait) = standing.copy_pays {
             return Some(wait);
@@ -143,19 +138,16 @@ impl Queue {
             return Some(why);
         }
         if !self.is_served {
-            return why(WaitCause::Gateway, "no gateway is running");
+            return why(WaitCause::Gateway, &Waits::NoGateway);
         }
         let at = self.due_at?.max(self.now).iso_seconds();
-        why(WaitCause::Turn, &format!("it is sent at about {at}"))
+        why(WaitCause::Turn, &Waits::Turn { at })
     }
 }
 
-/// A sentence that the coins are too few, with both sums in BTC; `None` if the coins suffice.
-fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<String> {
-    (spendable_sats < needed_sats).then(|| {
-        let (spendable, needed) = (format_btc(spendable_sats), format_btc(needed_sats));
-        format!("the coins that can be spent now come to {spendable} BTC, and {who_needs} {needed} BTC with the fee")
-    })
+/// The spendable and the needed sum in BTC, if the coins are too few.
+fn too_few(spendable_sats: u64, needed_sats: u64) -> Option<(String, String)> {
+    (spendable_sats < needed_sats).then(|| (format_btc(spendable_sats), format_btc(needed_sats)))
 }
 
 #[cfg(test)]
@@ -164,8 +156,8 @@ mod tests {
 
     #[test]
     fn too_few_coins_are_reported_in_btc() {
-        assert_eq!(too_few(1_000, 1_000, "this payout needs"), None);
-        let told = too_few(1_000, 250_000_000, "this payout needs").unwrap();
-        assert!(told.contains("0.00001000 BTC") && told.contains("this payout needs 2.50000000 BTC"), "{told}");
+        assert_eq!(too_few(1_000, 1_000), None);
+        let sums = ("0.00001000".to_owned(), "2.50000000".to_owned());
+        assert_eq!(too_few(1_000, 250_000_000), Some(sums));
     }
 }

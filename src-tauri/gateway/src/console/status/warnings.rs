@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::closing::{CutOff, Standstill};
 use tillgate_domain::money::Currency;
-use tillgate_domain::words::count;
+use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 use super::sources::{silent_together, strays};
 use crate::backup::{self, NightlyFault};
-use crate::console::wallet::{NOTHING_FOUND, has_found_nothing};
-use crate::gateway::{Gateway, StaffWarning, WatchStatus, standstill};
+use crate::console::wallet::{NothingFound, has_found_nothing};
+use crate::gateway::{Gateway, StaffWarning, StandsStill, WatchStatus, standstill};
 use crate::machine::ballast;
 use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
@@ -71,10 +71,20 @@ impl From<Standstill> for WarningKind {
     }
 }
 
+/// Notifications that are not tried again.
+#[derive(Debug, thiserror::Error, Told)]
+#[error(
+    "{count} {} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again",
+    if *.count == 1 { "notification was" } else { "notifications were" }
+)]
+pub(in crate::console) struct GivenUp {
+    count: u64,
+}
+
 /// Sentences with their kinds, in the order in which they are shown.
 #[derive(Default)]
 pub(super) struct Warnings {
-    pub sentences: Vec<String>,
+    pub sentences: Vec<Telling>,
     pub kinds: Vec<WarningKind>,
 }
 
@@ -85,7 +95,7 @@ pub(super) struct Seen<'a> {
     pub rates: &'a [RatesRow],
     pub currencies: &'a [Currency],
     /// The reason why the key that signs notifications cannot be read.
-    pub key_fault: Option<String>,
+    pub key_fault: Option<Telling>,
     /// The number of notifications that were given up.
     pub given_up: u64,
 }
@@ -96,41 +106,40 @@ impl Warnings {
         let mut warnings = Self::default();
         let of_payments = reader.payment_warnings()?;
         let of_payments = of_payments.iter().filter_map(|(id, warning)| StaffWarning::of_payment(*id, warning));
-        warnings.add(WarningKind::Other, of_payments.map(|warning| warning.to_string()));
+        warnings.add(WarningKind::Other, of_payments.map(|warning| warning.telling()));
         let passing = watched.warnings.iter().filter(|warning| !warning.is_stored());
-        warnings.add(WarningKind::Other, passing.map(ToString::to_string));
-        warnings.add(WarningKind::Other, watched.begun_anew(gateway.clock.now()));
+        warnings.add(WarningKind::Other, passing.map(Told::telling));
+        warnings.add(WarningKind::Other, watched.begun_anew(gateway.clock.now()).map(|it| it.telling()));
         if let Some(fault) = backup::nightly_fault(gateway, reader, machine_now())? {
-            warnings.add(WarningKind::from(&fault), [fault.to_string()]);
+            warnings.add(WarningKind::from(&fault), [fault.telling()]);
         }
-        warnings.add(WarningKind::Other, ballast::given_up(gateway.data_dir.path()));
-        warnings.add(WarningKind::Other, watched.catching_up.map(|catching_up| catching_up.to_string()));
-        warnings.add(WarningKind::Other, watched.clock_warning());
-        warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()));
+        warnings.add(WarningKind::Other, ballast::given_up(gateway.data_dir.path()).map(|it| it.telling()));
+        warnings.add(WarningKind::Other, watched.catching_up.map(|it| it.telling()));
+        warnings.add(WarningKind::Other, watched.clock_warning().map(|it| it.telling()));
+        warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()).map(|it| it.telling()));
         if let Some(standstill) = watched.doubts.standstill {
-            warnings.add(WarningKind::from(standstill), [standstill::told(standstill)]);
+            warnings.add(WarningKind::from(standstill), [standstill::told(standstill).telling()]);
         }
         if !gateway.chain.has_mempool() {
-            warnings.add(WarningKind::BlocksOnly, [standstill::BLOCKS_ONLY.to_owned()]);
+            warnings.add(WarningKind::BlocksOnly, [StandsStill::BlocksOnly.telling()]);
         }
-        warnings.add(WarningKind::Unreported, standstill::unreported(&watched.unreported));
+        warnings.add(WarningKind::Unreported, standstill::unreported(&watched.unreported).map(|it| it.telling()));
         warnings.add(WarningKind::Zmq, gateway.chain.fault());
-        warnings.add(WarningKind::Other, silent_together(sources));
-        warnings.add(WarningKind::Other, strays(rates, currencies));
+        warnings.add(WarningKind::Other, silent_together(sources).map(|it| it.telling()));
+        warnings.add(WarningKind::Other, strays(rates, currencies).iter().map(Told::telling));
         warnings.add(WarningKind::Keyring, key_fault);
         if given_up > 0 {
-            let given_up = count(given_up, "notification was", "notifications were");
-            warnings.add(WarningKind::GivenUp, [format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again")]);
+            warnings.add(WarningKind::GivenUp, [GivenUp { count: given_up }.telling()]);
         }
         if let Some(restore) = reader.restore()?
             && has_found_nothing(reader, &restore)?
         {
-            warnings.add(WarningKind::RestoreFoundNothing, [NOTHING_FOUND.to_owned()]);
+            warnings.add(WarningKind::RestoreFoundNothing, [NothingFound.telling()]);
         }
         Ok(warnings)
     }
 
-    fn add(&mut self, kind: WarningKind, sentences: impl IntoIterator<Item = String>) {
+    fn add(&mut self, kind: WarningKind, sentences: impl IntoIterator<Item = Telling>) {
         for sentence in sentences {
             self.sentences.push(sentence);
             self.kinds.push(kind);

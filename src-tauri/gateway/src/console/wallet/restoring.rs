@@ -249,7 +249,11 @@ pub(crate) fn has_found_nothing(reader: &Reader<'_>, restore: &Restore) -> Resul
 }
 
 /// The finding of a look that found nothing, with the causes to check.
-pub(crate) const NOTHING_FOUND: &str = "no transaction of the restored wallet was found. If it ever received coins, check four things: another address type than bip84 and bip86, which were both looked at; a passphrase (25th word), which is not supported; words of another program, like Electrum; and a birthday that is too late";
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
+#[error(
+    "no transaction of the restored wallet was found. If it ever received coins, check four things: another address type than bip84 and bip86, which were both looked at; a passphrase (25th word), which is not supported; words of another program, like Electrum; and a birthday that is too late"
+)]
+pub(crate) struct NothingFound;
 
 async fn view(by: &Asker<'_>, restore: Restore) -> Result<RestoreView, CommandError> {
     by.read(move |gateway, reader| RestoreView::of(gateway, reader, &restore)).await

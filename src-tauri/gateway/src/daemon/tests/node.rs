@@ -150,7 +150,7 @@ async fn doctor_and_status_report_a_failed_look_in_the_same_words() {
     set(&app, "backendUrl", &node.url()).await.unwrap();
     app.watcher.look().await.unwrap_err();
     let status = dispatch(&app, Status {}.into(), &Actor::command_line()).await.unwrap();
-    let error = status["chainError"].as_str().unwrap().to_owned();
+    let error = status["chainError"]["message"].as_str().unwrap().to_owned();
     assert!(error.contains("has pruned block"), "{error}");
     assert_eq!(chain_check(&app).await, (false, error));
     node.misbehave(None);
@@ -321,7 +321,7 @@ async fn production_without_wallet_and_backend_takes_no_payment() {
     assert!(served.api.ends_with("/v2"));
     assert!(app.gateway.wallet.get().is_none(), "a start makes no production wallet");
     let why = app.gateway.last_look.status().error.unwrap();
-    assert!(why.contains("no Bitcoin backend is set"), "{why}");
+    assert!(why.message.contains("no Bitcoin backend is set"), "{why}");
     let refused = ask_for_payment(&app.gateway).await.unwrap_err();
     assert!(matches!(refused, CreateError::WalletNotReady(_)), "{refused}");
 }

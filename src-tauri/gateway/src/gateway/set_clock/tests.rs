@@ -240,7 +240,7 @@ async fn a_start_warns_of_a_payment_made_in_the_future() {
     world.is_ahead_by_ms(-HOURS_MS);
     let status = LastLook::load(&world.gateway.store).unwrap().status();
     let told = status.stored_ahead_warning(world.gateway.clock.now()).unwrap();
-    assert!(told.contains(&payment.payment.created_at.iso_seconds()), "{told}");
+    assert!(told.to_string().contains(&payment.payment.created_at.iso_seconds()), "{told}");
     world.is_ahead_by_ms(HALF_AN_HOUR_MS + MINUTE_MS);
     world.look().await;
     assert_eq!(world.state(&payment), PaymentState::New, "the payment's deadline is still ahead");

@@ -57,7 +57,7 @@ async fn attempt_in_vain(shop: &Shop, key_id: i64) {
                 started_at: now,
                 duration_ms: 10_000,
                 status_code: Some(500),
-                error: Some("e".repeat(100)),
+                error: Some(tillgate_told::Telling::of_text("e".repeat(100))),
                 answer: Some(vec![b'x'; 1_024]),
             };
             let recorded = store.write(move |tx| tx.record_attempt(seq, &delivery, outcome, now));

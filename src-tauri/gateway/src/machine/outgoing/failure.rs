@@ -34,12 +34,7 @@ pub(crate) enum Failure {
     Other(String),
 }
 
-/// The failure, for people. It tells nothing of the URL's path or query, which may hold a secret.
-pub(crate) fn sentence(error: &legacy::Error, url: &str) -> String {
-    failure(error, url).to_string()
-}
-
-/// The failure of a request to `url`.
+/// The failure of a request to `url`. Its sentence tells nothing of the URL's path or query, which may hold a secret.
 pub(crate) fn failure(error: &legacy::Error, url: &str) -> Failure {
     let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
     let mut cause = error.source();

@@ -77,7 +77,7 @@ mod tests {
     use hyper_util::rt::TokioExecutor;
     use parking_lot::Mutex;
 
-    use super::super::{connect, connector, sentence, tls};
+    use super::super::{connect, connector, failure, tls};
     use super::*;
 
     /// The names that the system's resolver was asked about.
@@ -86,7 +86,7 @@ mod tests {
     async fn requested(url: &str) -> String {
         let client: Client<_, Empty<Bytes>> =
             Client::builder(TokioExecutor::new()).build(connector(tls().unwrap(), None));
-        sentence(&client.get(url.parse().unwrap()).await.unwrap_err(), url)
+        failure(&client.get(url.parse().unwrap()).await.unwrap_err(), url).to_string()
     }
 
     #[tokio::test]

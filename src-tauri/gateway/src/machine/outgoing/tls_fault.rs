@@ -1,35 +1,48 @@
 //! Reasons why there is no secure connection, in plain words.
 
 use std::error::Error as _;
-use std::fmt;
 use std::io;
 
 use rustls::{AlertDescription, CertificateError as C, Error};
+use tillgate_told::Told;
 
 use super::verifier::SelfSigned;
 
 /// The fault of a TLS handshake.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
 pub(crate) enum TlsFault {
     /// The server's certificate is not accepted.
+    #[error("its certificate {0}")]
     Certificate(CertificateFault),
     /// The server's bytes are not TLS.
+    #[error("it speaks no TLS at this port")]
     NoTls,
     /// The server and this program have no version or cipher in common.
+    #[error("it offers neither TLS 1.2 nor TLS 1.3 with a usable cipher")]
     NothingInCommon,
     /// Any other fault, in the library's words.
+    #[error("{0}")]
     Other(String),
 }
 
 /// The fault of a certificate. Its text is a predicate of the certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Told)]
 pub(crate) enum CertificateFault {
+    #[error("is self-signed, and not by an authority that this machine trusts")]
     SelfSigned,
+    #[error(
+        "was issued by an authority that this machine does not know, or the server leaves out the certificate in between"
+    )]
     UnknownIssuer,
+    #[error("is for another name")]
     OtherName,
+    #[error("has expired")]
     Expired,
+    #[error("is not valid yet; check this machine's clock")]
     NotValidYet,
+    #[error("was revoked by its authority")]
     Revoked,
+    #[error("cannot be used for a server")]
     Unusable,
 }
 
@@ -62,33 +75,6 @@ impl CertificateFault {
             C::UnknownIssuer => Self::UnknownIssuer,
             C::Other(other) if other.source().is_some_and(|source| source.is::<SelfSigned>()) => Self::SelfSigned,
             _ => Self::Unusable,
-        }
-    }
-}
-
-impl fmt::Display for CertificateFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SelfSigned => "is self-signed, and not by an authority that this machine trusts",
-            Self::UnknownIssuer => {
-                "was issued by an authority that this machine does not know, or the server leaves out the certificate in between"
-            }
-            Self::OtherName => "is for another name",
-            Self::Expired => "has expired",
-            Self::NotValidYet => "is not valid yet; check this machine's clock",
-            Self::Revoked => "was revoked by its authority",
-            Self::Unusable => "cannot be used for a server",
-        })
-    }
-}
-
-impl fmt::Display for TlsFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Certificate(fault) => write!(f, "its certificate {fault}"),
-            Self::NoTls => f.write_str("it speaks no TLS at this port"),
-            Self::NothingInCommon => f.write_str("it offers neither TLS 1.2 nor TLS 1.3 with a usable cipher"),
-            Self::Other(words) => f.write_str(words),
         }
     }
 }

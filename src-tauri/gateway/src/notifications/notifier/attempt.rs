@@ -96,7 +96,7 @@ async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<A
     match error {
         None => tracing::debug!(notification = %due.id, attempt, "notification delivered"),
         Some(error) => {
-            tracing::info!(notification = %due.id, server = due.server, attempt, error, "notification not delivered");
+            tracing::info!(notification = %due.id, server = due.server, attempt, %error, "notification not delivered");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One POST to a merchant's server, and a sentence about its answer. Does not schedule attempts.
 
 use std::time::Duration;
+use tillgate_told::{Telling, Told};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -16,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::machine::clock::machine_now;
 use crate::machine::fail_points::{self, Point};
-use crate::machine::outgoing::{self, Budget, Outgoing, Proxy, sentence};
+use crate::machine::outgoing::{self, Budget, Outgoing, Proxy, failure};
 use crate::notifications::signature::SigningKeys;
 
 /// The most bytes read of an answer's body: only the status code of a merchant's server is needed.
@@ -42,11 +43,24 @@ pub(super) struct Answer {
     /// The server's status code, if it gave one.
     pub status_code: Option<u16>,
     /// The reason why the attempt failed; `None` if it succeeded.
-    pub error: Option<String>,
+    pub error: Option<Telling>,
     /// The first KiB of the answer's body.
     pub body: Option<Vec<u8>>,
     /// Whether no status code came in time.
     pub timed_out: bool,
+}
+
+/// Why an attempt failed.
+#[derive(Debug, thiserror::Error, Told)]
+pub(crate) enum NotPosted {
+    #[error("the URL cannot be used")]
+    BadUrl,
+    #[error("the server did not answer within {seconds} seconds")]
+    Late { seconds: u64 },
+    #[error("the server redirects ({0}), and redirects are not followed: set the final URL")]
+    Redirects(StatusCode),
+    #[error("the server answered {0}")]
+    Status(StatusCode),
 }
 
 /// The HTTP client for attempts.
@@ -98,7 +112,7 @@ pub(super) async fn post(
 ) -> Answer {
     let until = Instant::now() + timeout;
     let Some(request) = request(url, id, body, keys, now) else {
-        return Answer { error: Some("the URL cannot be used".to_owned()), ..Answer::default() };
+        return Answer { error: Some(NotPosted::BadUrl.telling()), ..Answer::default() };
     };
     fail_points::pass(Point::SendBefore);
     let sent = timeout_at(until, client.request(request)).await;
@@ -108,15 +122,15 @@ pub(super) async fn post(
             let status = response.status();
             Answer {
                 status_code: Some(status.as_u16()),
-                error: (!status.is_success()).then(|| refusal(status)),
+                error: (!status.is_success()).then(|| refusal(status).telling()),
                 body: Some(first_kib(response, until).await),
                 timed_out: false,
             }
         }
-        Ok(Err(error)) => Answer { error: Some(first_kib_of(sentence(&error, url))), ..Answer::default() },
+        Ok(Err(error)) => Answer { error: Some(first_kib_of(failure(&error, url).telling())), ..Answer::default() },
         Err(_) => {
-            let error = format!("the server did not answer within {} seconds", timeout.as_secs());
-            Answer { error: Some(error), timed_out: true, ..Answer::default() }
+            let error = NotPosted::Late { seconds: timeout.as_secs() };
+            Answer { error: Some(error.telling()), timed_out: true, ..Answer::default() }
         }
     }
 }
@@ -171,16 +185,16 @@ async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     first
 }
 
-/// The first KiB of an error's sentence, which may contain a host's or certificate's name of many KiB.
-fn first_kib_of(mut sentence: String) -> String {
-    let end = (0..=ANSWER_STORED.min(sentence.len())).rev().find(|end| sentence.is_char_boundary(*end)).unwrap_or(0);
-    sentence.truncate(end);
-    sentence
+/// A sentence, cut to its first KiB and without values if it contains a host's or certificate's name of many KiB.
+fn first_kib_of(telling: Telling) -> Telling {
+    let sentence = &telling.message;
+    if sentence.len() <= ANSWER_STORED {
+        return telling;
+    }
+    let end = (0..=ANSWER_STORED).rev().find(|end| sentence.is_char_boundary(*end)).unwrap_or(0);
+    Telling::of_text(&sentence[..end])
 }
 
-fn refusal(status: StatusCode) -> String {
-    if status.is_redirection() {
-        return format!("the server redirects ({status}), and redirects are not followed: set the final URL");
-    }
-    format!("the server answered {status}")
+fn refusal(status: StatusCode) -> NotPosted {
+    if status.is_redirection() { NotPosted::Redirects(status) } else { NotPosted::Status(status) }
 }

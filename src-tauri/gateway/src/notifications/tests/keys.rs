@@ -116,7 +116,7 @@ async fn an_unreadable_key_stops_all_deliveries() {
     scene.queue(1, &shop.url).await;
     assert_eq!(scene.pass().await, 0);
     assert_eq!(scene.pass().await, 0);
-    assert!(scene.notifier.keys.read_failure().unwrap().contains("the vault is locked"));
+    assert!(scene.notifier.keys.read_failure().unwrap().message.contains("the vault is locked"));
     assert_eq!((scene.waiting(), shop.requests().len()), (1, 0));
 
     scene.vault.locked.store(false, Ordering::SeqCst);
@@ -134,7 +134,7 @@ async fn a_lost_key_stops_deliveries_until_a_new_one_is_made() {
     let scene = scene.restarted().await;
     scene.queue(1, &shop.url).await;
     assert_eq!(scene.pass().await, 0);
-    assert!(scene.notifier.keys.read_failure().unwrap().contains("hmac-key rotate"));
+    assert!(scene.notifier.keys.read_failure().unwrap().message.contains("hmac-key rotate"));
     let new = scene.notifier.keys.rotate("cli").await.unwrap();
     scene.deliver_all().await;
     check_signed_with(&shop.requests()[0], new.reveal(), &[]);

@@ -22,7 +22,7 @@ async fn only_attempt(scene: &Scene, url: &str) -> DeliveryRow {
 }
 
 fn says(attempt: &DeliveryRow, words: &str) {
-    let error = attempt.error.as_deref().unwrap_or("no error");
+    let error = attempt.error.as_ref().map_or("no error", |error| error.message.as_str());
     assert!(error.contains(words), "{error}");
     assert_eq!(attempt.notification_state, NotificationState::Waiting);
     assert!(attempt.next_attempt_at.is_some());
@@ -50,7 +50,7 @@ async fn one_kib_of_a_long_error_is_stored() {
     let scene = Scene::new().await;
     let host = vec!["h".repeat(60); 30].join(".");
     let attempt = only_attempt(&scene, &format!("http://{host}/")).await;
-    assert_eq!(attempt.error.unwrap().len(), 1_024);
+    assert_eq!(attempt.error.unwrap().message.len(), 1_024);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ impl RateSource for ScriptedSource {
             let quote = |(currency, price)| SourceQuote { currency, price, at: question.at };
             match answer {
                 Ok(prices) => Ok(prices.into_iter().map(quote).collect::<Vec<_>>().into()),
-                Err(kind) => Err(SourceFailure { why: "no route".to_owned(), kind }),
+                Err(kind) => Err(SourceFailure::of_text("no route", kind)),
             }
         })
     }
@@ -80,7 +80,10 @@ async fn a_stale_quote_gives_no_rate_but_is_the_last_known() {
     assert_eq!(price(&rates, at(5).plus_ms(1)), None);
     assert_eq!(rates.last_known(usd()).unwrap().at, at(0));
     let source = &rates.source_rows()[0];
-    assert_eq!((source.answered_at, source.failed.as_deref()), (Some(at(0)), Some("no route")));
+    assert_eq!(
+        (source.answered_at, source.failed.as_ref().map(|why| why.message.as_str())),
+        (Some(at(0)), Some("no route"))
+    );
     assert_eq!(rates.rows(at(6))[0].fresh_at, None);
 }
 

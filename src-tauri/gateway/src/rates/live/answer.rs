@@ -24,7 +24,7 @@ pub(super) struct Quoted {
 
 /// An answer that differs from the source's documentation. No part of it is used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub(super) enum Unreadable {
+pub(crate) enum Unreadable {
     /// The answer is not JSON, or does not have the expected structure.
     #[error("the answer is not the JSON that was expected: {0}")]
     NotJson(String),

@@ -2,6 +2,7 @@
 //! Redirects are not followed, answers are not decompressed, and each connection is used once.
 
 use std::time::Duration;
+use tillgate_told::{Telling, Told};
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Bytes;
@@ -16,7 +17,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::time::timeout;
 
 use super::answer::Unreadable;
-use crate::machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, sentence, text};
+use crate::machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, text};
 use crate::rates::rate_source::SourceFailure;
 
 /// Limit for the header `Age`. A higher age makes no difference, because the quote is stale anyway.
@@ -27,6 +28,25 @@ pub(super) struct Fetcher {
     within: Duration,
     /// The TLS configuration. It is made at the first request, so that a sandbox never reads the system's certificates.
     tls: Mutex<Option<ClientConfig>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error, Told)]
+pub(crate) enum Unfetched {
+    #[error("the system's certificates cannot be read: {0}")]
+    Certificates(String),
+    #[error("the URL cannot be used")]
+    BadUrl,
+    #[error("the server did not answer within {seconds} seconds")]
+    Late { seconds: u64 },
+    #[error("the server redirects ({0}), and redirects are not followed")]
+    Redirects(StatusCode),
+    #[error("the server answered {0}")]
+    Status(StatusCode),
+    #[error("the server compressed its answer, and compressed answers are not read")]
+    Compressed,
+    #[error("the answer was cut off")]
+    CutOff,
 }
 
 /// A server's answer.
@@ -57,24 +77,24 @@ impl Fetcher {
     /// # Errors
     /// The failure, as a sentence.
     pub(super) async fn get(&self, url: &str, proxy: Option<&Proxy>) -> Result<Fetched, SourceFailure> {
-        let unreachable = |why: String| SourceFailure { why, kind: NoAnswer::Unreachable };
-        let tls =
-            self.tls().map_err(|error| unreachable(format!("the system's certificates cannot be read: {error}")))?;
-        let request = request(url).ok_or_else(|| unreachable("the URL cannot be used".to_owned()))?;
+        let unreachable = |why: Telling| SourceFailure { why, kind: NoAnswer::Unreachable };
+        let tls = self.tls().map_err(|error| unreachable(Unfetched::Certificates(error.to_string()).telling()))?;
+        let request = request(url).ok_or_else(|| unreachable(Unfetched::BadUrl.telling()))?;
         // A client for this request only. The next request is a minute later, possibly with another proxy, and must not
         // reuse the connection.
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .build(outgoing::connector(tls, proxy.cloned()));
         let ask = async {
-            let response = client.request(request).await.map_err(|error| unreachable(sentence(&error, url)))?;
+            let response =
+                client.request(request).await.map_err(|error| unreachable(outgoing::failure(&error, url).telling()))?;
             let (head, body) = response.into_parts();
             check(head.status, &head.headers)?;
             // The connector limits the bytes of one answer, so `collect` cannot read too many.
             let body = body.collect().await.map_err(|error| unreachable(cut_off(&error)))?;
             Ok(Fetched { body: body.to_bytes(), date: date(&head.headers), cached_ms: cached_ms(&head.headers) })
         };
-        let late = |_| unreachable(format!("the server did not answer within {} seconds", self.within.as_secs()));
+        let late = |_| unreachable(Unfetched::Late { seconds: self.within.as_secs() }.telling());
         timeout(self.within, ask).await.map_err(late)?
     }
 
@@ -98,21 +118,19 @@ fn request(url: &str) -> Option<Request<Empty<Bytes>>> {
 }
 
 fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), SourceFailure> {
-    let refused = |why: String| SourceFailure { why, kind: NoAnswer::Refused };
+    let refused = |why: Unfetched| SourceFailure { why: why.telling(), kind: NoAnswer::Refused };
     if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         let kind = NoAnswer::TooOften { wait_ms: retry_after_ms(headers) };
-        return Err(SourceFailure { why: format!("the server answered {status}"), kind });
+        return Err(SourceFailure { why: Unfetched::Status(status).telling(), kind });
     }
     if status.is_redirection() {
-        return Err(refused(format!("the server redirects ({status}), and redirects are not followed")));
+        return Err(refused(Unfetched::Redirects(status)));
     }
     if status != StatusCode::OK {
-        return Err(refused(format!("the server answered {status}")));
+        return Err(refused(Unfetched::Status(status)));
     }
     match headers.get(CONTENT_ENCODING) {
-        Some(encoding) if encoding != "identity" => {
-            Err(refused("the server compressed its answer, and compressed answers are not read".to_owned()))
-        }
+        Some(encoding) if encoding != "identity" => Err(refused(Unfetched::Compressed)),
         Some(_) | None => Ok(()),
     }
 }
@@ -123,6 +141,6 @@ fn cached_ms(headers: &HeaderMap) -> i64 {
 }
 
 /// The reason why an answer ended early, as a sentence.
-fn cut_off(error: &hyper::Error) -> String {
-    TooMuch::behind(error).map_or_else(|| "the answer was cut off".to_owned(), ToString::to_string)
+fn cut_off(error: &hyper::Error) -> Telling {
+    TooMuch::behind(error).map_or_else(|| Unfetched::CutOff.telling(), Told::telling)
 }

@@ -1,7 +1,9 @@
 //! The fee of a replacement, and the unsigned transaction that would pay it.
 
+use crate::gateway::Waits;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_told::Told as _;
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
@@ -77,7 +79,7 @@ pub(super) async fn rate(gateway: &Arc<Gateway>, kind: Kind) -> Result<PayoutFee
     let settings = gateway.settings.snapshot();
     match kind {
         Kind::HigherFee { fee_rate: None } => {
-            funds::fee_rate_now(gateway, &settings).await.map_err(|why| ReplaceError::Obstacle(why.to_string()))
+            funds::fee_rate_now(gateway, &settings).await.map_err(|why| ReplaceError::Obstacle(why.telling()))
         }
         Kind::HigherFee { fee_rate: Some(_) } | Kind::GivingUp { .. } => Ok(funds::fee_rate(gateway, &settings).await),
     }
@@ -112,7 +114,7 @@ fn choose_now(
     rate: PayoutFeeRate,
     known_sats: Option<u64>,
 ) -> Result<Replacement, ReplaceError> {
-    let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Obstacle("the wallet is not set up".to_owned()))?;
+    let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Obstacle(Waits::NoWallet.telling()))?;
     let settings = gateway.settings.snapshot();
     let twins = gateway.store.read(|reader| Replaced::spending(reader, &reader.inputs_of_batch(target.batch_seq)?))?;
     let twins_sats = twins.fees_sats(gateway);
@@ -124,7 +126,7 @@ fn choose_now(
         let fee = fee_wanted(reader, (target, &twins), (kind, rate), (known_sats, twins_sats))?;
         Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
     })?;
-    let change = build::fresh_change(&wallet, change_index).map_err(ReplaceError::Obstacle)?;
+    let change = build::fresh_change(&wallet, change_index).map_err(|error| ReplaceError::Obstacle(error.telling()))?;
     let funding = Funding {
         required: &required,
         optional: &optional,
@@ -162,7 +164,7 @@ fn draft(
         }
         Kind::GivingUp { .. } => (spend::to_ourselves(funding, seed), Vec::new()),
     };
-    Ok((draft.map_err(|error| ReplaceError::Obstacle(error.to_string()))?, payouts))
+    Ok((draft.map_err(|error| ReplaceError::Obstacle(error.telling()))?, payouts))
 }
 
 /// Checks the fee of a replacement against the setting `feeCapSatVb`, or the rate of staff if it is higher. A bump at

@@ -1,5 +1,6 @@
 //! The stored transaction to replace on behalf of staff, and the checks that it may be replaced.
 
+use super::error::NotReplaceable;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
@@ -36,18 +37,6 @@ impl Target {
     }
 }
 
-const NOTHING_STORED: &str = "no transaction was signed for it yet";
-const CONFIRMED: &str = "its transaction is in a block";
-const GIVEN_UP: &str = "it is being cancelled already";
-const NOT_APPROVED: &str = "it was never approved";
-const OVER: &str = "nothing more will be sent";
-const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made here";
-const PAID_OTHERWISE: &str = "another copy of this wallet pays a payout of this transaction, or of an unconfirmed transaction before it: cancel this payout, then request the unpaid payouts again";
-const RULED_OUT: &str = "a block holds another transaction that spends its coins: no replacement can be mined";
-const CHANGE_GIVEN_UP: &str = "a payout whose transaction spends its change is being cancelled: wait until a block holds that transaction or its replacement, or cancel this payout as well";
-const GIVEN_UP_WITH: &str =
-    "its transaction spends the change of a payout that is being cancelled, and it is cancelled too";
-
 /// Checks that a bump of the payout is allowed.
 pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
     bump_target(reader, payout)?;
@@ -71,12 +60,12 @@ pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Tar
     may_replace(reader, payout, &target(reader, batch_seq)?)?;
     let last = target(reader, last_along_the_change(reader, batch_seq)?)?;
     if last.batch_seq != batch_seq && last.versions.iter().any(|version| !version.pays) {
-        return Err(ReplaceError::State(payout.state, CHANGE_GIVEN_UP));
+        return Err(ReplaceError::State(payout.state, NotReplaceable::ChangeGivenUp));
     }
     may_replace(reader, payout, &last)?;
     // The replacement would pay a payout twice.
     if is_any_held_back(reader, &last.versions)? {
-        return Err(ReplaceError::State(payout.state, PAID_OTHERWISE));
+        return Err(ReplaceError::State(payout.state, NotReplaceable::PaidOtherwise));
     }
     Ok(last)
 }
@@ -107,12 +96,12 @@ pub(super) fn abandon_target(
     Ok(Some(target))
 }
 
-const fn why_no_batch(payout: &PayoutRow) -> &'static str {
+const fn why_no_batch(payout: &PayoutRow) -> NotReplaceable {
     match payout.state {
-        PayoutState::New | PayoutState::Expired => NOT_APPROVED,
-        PayoutState::Queued => NOTHING_STORED,
-        PayoutState::Sent => SENT_ELSEWHERE,
-        PayoutState::Failed => OVER,
+        PayoutState::New | PayoutState::Expired => NotReplaceable::NotApproved,
+        PayoutState::Queued => NotReplaceable::NothingStored,
+        PayoutState::Sent => NotReplaceable::SentElsewhere,
+        PayoutState::Failed => NotReplaceable::Over,
     }
 }
 
@@ -125,23 +114,23 @@ fn target(reader: &Reader<'_>, batch_seq: i64) -> Result<Target, StoreError> {
 fn may_replace(reader: &Reader<'_>, payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
     let refused = |why| Err(ReplaceError::State(payout.state, why));
     match payout.state {
-        PayoutState::New | PayoutState::Expired => return refused(NOT_APPROVED),
-        PayoutState::Failed => return refused(OVER),
+        PayoutState::New | PayoutState::Expired => return refused(NotReplaceable::NotApproved),
+        PayoutState::Failed => return refused(NotReplaceable::Over),
         PayoutState::Queued | PayoutState::Sent => {}
     }
     if target.versions.iter().any(is_in_block) {
-        return refused(CONFIRMED);
+        return refused(NotReplaceable::Confirmed);
     }
     if target.versions.iter().any(|version| !version.pays) {
-        return refused(GIVEN_UP);
+        return refused(NotReplaceable::GivenUp);
     }
     if let Some(newest) = target.versions.last()
         && funds::is_given_up(reader, &newest.txid)?
     {
-        return refused(GIVEN_UP_WITH);
+        return refused(NotReplaceable::GivenUpWith);
     }
     if ruled_out_at(reader, &target.versions)?.is_some() {
-        return refused(RULED_OUT);
+        return refused(NotReplaceable::RuledOut);
     }
     Ok(())
 }

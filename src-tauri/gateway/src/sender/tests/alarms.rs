@@ -22,7 +22,8 @@ async fn reported(world: &World) -> (Vec<String>, bool) {
     let alarms = status["alarms"].as_array().unwrap();
     let doctor = answer(world, json!({"command": "doctor"})).await.unwrap();
     let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "alarms").unwrap().clone();
-    let alarms: Vec<String> = alarms.iter().map(|alarm| alarm["message"].as_str().unwrap().to_owned()).collect();
+    let alarms: Vec<String> =
+        alarms.iter().map(|alarm| alarm["message"]["message"].as_str().unwrap().to_owned()).collect();
     (alarms, check["ok"].as_bool().unwrap())
 }
 

@@ -67,7 +67,7 @@ async fn a_reopened_gateway_pays_nothing_before_it_read_all_blocks() {
     world.pass_sender().await;
     assert_eq!(world.payout(&payout).batch_seq, None, "a transaction was signed before a look after the stop");
     let why = world.gateway.sending.waits_for().unwrap();
-    assert!(why.cause == WaitCause::Chain && why.reason.contains("catches up"), "{why:?}");
+    assert!(why.cause == WaitCause::Chain && why.reason.message.contains("catches up"), "{why:?}");
     for _ in 0..PARTS {
         world.pass_sender().await;
     }
@@ -108,7 +108,7 @@ async fn no_replacement_is_signed_before_the_chain_is_read() {
     let world = world.reopen().await;
     let (sender, watcher) = (&world.app.sender, &world.app.watcher);
     let refused = sender.bump(payout, Some(20), "cli:ann", watcher).await.unwrap_err();
-    assert!(matches!(&refused, ReplaceError::Unseen(why) if why.contains("catches up")), "{refused:?}");
+    assert!(matches!(&refused, ReplaceError::Unseen(why) if why.message.contains("catches up")), "{refused:?}");
     let refused = sender.abandon(payout, false, "cli:ann", watcher).await.unwrap_err();
     assert!(matches!(refused, ReplaceError::Unseen(_)), "{refused:?}");
     let mut refused = None;

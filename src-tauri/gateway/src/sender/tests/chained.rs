@@ -55,7 +55,7 @@ async fn a_payout_behind_eleven_unconfirmed_ones_waits_for_a_block() {
     world.send().await;
     assert_eq!(world.payout_state(&next), PayoutState::Queued);
     let why = world.gateway.sending.waits_for().unwrap();
-    let told = (why.cause, why.reason.as_str());
+    let told = (why.cause, why.reason.message.as_str());
     assert_eq!(told, (WaitCause::Block, "earlier payouts wait for a block; this one follows them"));
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&next), PayoutState::Sent);
@@ -68,6 +68,6 @@ async fn a_payout_that_waits_a_day_for_a_block_fails_with_that_reason() {
     let next = world.approved_payout(20_000).await;
     world.pass_ms(25 * 3_600_000).await;
     world.pass_sender().await;
-    let reason = world.payout(&next).failure_reason.unwrap();
+    let reason = world.payout(&next).failure_reason.unwrap().message;
     assert_eq!(reason, "it could not be sent in time: earlier payouts waited for a block");
 }

@@ -109,13 +109,13 @@ async fn without_an_estimate_only_a_bump_with_a_given_rate_is_signed() {
     world.sandbox().set_faults(chain_down(true)).unwrap();
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().reason.contains("what fee"));
+    assert!(world.gateway.sending.waits_for().unwrap().reason.message.contains("what fee"));
     world.sandbox().set_faults(chain_down(false)).unwrap();
     world.look_and_pass().await;
     let sent = world.txid_of(&payout);
     world.sandbox().set_faults(chain_down(true)).unwrap();
     let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
-    assert!(matches!(&refused, Err(ReplaceError::Obstacle(why)) if why.contains("what fee")), "{refused:?}");
+    assert!(matches!(&refused, Err(ReplaceError::Obstacle(why)) if why.message.contains("what fee")), "{refused:?}");
     assert_eq!(world.txid_of(&payout), sent);
     world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
 }

@@ -44,7 +44,7 @@ fn pays_without_change(world: &World, (outpoint, index): (OutPoint, u32), amount
 }
 
 fn held_for(world: &World) -> Option<String> {
-    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.reason)
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.reason.message)
 }
 
 #[tokio::test]

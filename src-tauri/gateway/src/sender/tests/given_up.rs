@@ -44,7 +44,10 @@ async fn a_payout_whose_change_is_spent_is_given_up_with_its_child() {
     for payout in [first, second] {
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (Failed, 0));
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
-        assert!(world.payout(&payout).failure_reason.unwrap().contains("cancelled"), "both payouts were given up");
+        assert!(
+            world.payout(&payout).failure_reason.unwrap().message.contains("cancelled"),
+            "both payouts were given up"
+        );
     }
     world.check_ledger();
     world.check_balance();

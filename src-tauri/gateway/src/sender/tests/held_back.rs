@@ -45,7 +45,10 @@ async fn a_batch_paid_by_another_copy_can_be_given_up_but_not_bumped() {
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     for payout in [paid, other] {
         let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
-        assert!(matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("cancel this payout")), "{bumped:?}");
+        assert!(
+            matches!(bumped, Err(ReplaceError::State(_, why)) if why.to_string().contains("cancel this payout")),
+            "{bumped:?}"
+        );
     }
     let show = ShowPayout { payout_id: other.to_string() };
     let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();
@@ -90,7 +93,7 @@ async fn a_hold_keeps_back_only_transactions_that_no_node_accepted() {
     world.send().await;
     assert_eq!((world.payout_state(&taken), world.payout_state(&waits)), (PayoutState::Sent, PayoutState::Queued));
     let now = world.gateway.clock.now();
-    world.gateway.store.write(move |tx| tx.hold_sender(now, "a twin")).await.unwrap();
+    world.gateway.store.write(move |tx| tx.hold_sender(now, &tillgate_told::Telling::of_text("a twin"))).await.unwrap();
     world.broadcasts(BroadcastFault::Ok);
     mine_one_by_one(&world, 2).await;
     assert_eq!((world.outputs_of(&taken), world.outputs_of(&waits)), (1, 0));

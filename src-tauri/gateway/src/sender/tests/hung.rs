@@ -100,7 +100,7 @@ async fn a_refused_bump_is_reported_and_keeps_the_btc_tx_id() {
     let (id, hung) = hung_on(world).await;
     let before = world.txid_of(&id);
     let bumped = bump(world, id).await.unwrap();
-    let refusal = bumped["refusal"]["message"].as_str().expect("the answer names the refusal");
+    let refusal = bumped["refusal"]["message"]["message"].as_str().expect("the answer names the refusal");
     assert!(refusal.contains('"') && refusal.contains("insufficient fee"), "the node's own words: {refusal}");
     assert!(bumped["refusal"]["feeNamed"]["sats"].as_u64().is_some_and(|sats| sats > HUNG_FEE_SATS), "{bumped}");
     assert_eq!(world.txid_of(&id), before, "no node has the replacement");

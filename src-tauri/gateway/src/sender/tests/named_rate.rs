@@ -31,7 +31,7 @@ fn estimate(world: &World, sat_vb: u64) {
 }
 
 fn is_refused(sent: &Result<bitcoin::Txid, NamedRateError>, state: PayoutState, words: &str) -> bool {
-    matches!(sent, Err(NamedRateError::NotWaiting(told, why)) if *told == state && why.contains(words))
+    matches!(sent, Err(NamedRateError::NotWaiting(told, why)) if *told == state && why.to_string().contains(words))
 }
 
 #[tokio::test]
@@ -100,10 +100,10 @@ async fn a_hold_and_a_locked_keyring_refuse_the_order() {
     let payout = world.approved_payout(100_000).await;
     world.lock_keys(true);
     let refused = world.send_at(payout, 5).await;
-    assert!(matches!(&refused, Err(NamedRateError::Obstacle(why)) if why.contains("locked")), "{refused:?}");
+    assert!(matches!(&refused, Err(NamedRateError::Obstacle(why)) if why.message.contains("locked")), "{refused:?}");
     world.lock_keys(false);
     let now = world.gateway.clock.now();
-    world.gateway.store.write(move |tx| tx.hold_sender(now, "a twin")).await.unwrap();
+    world.gateway.store.write(move |tx| tx.hold_sender(now, &tillgate_told::Telling::of_text("a twin"))).await.unwrap();
     let refused = world.send_at(payout, 5).await;
     assert!(matches!(refused, Err(NamedRateError::Other(ReplaceError::Held(_)))), "{refused:?}");
     let row = world.payout(&payout);

@@ -46,7 +46,7 @@ async fn a_remembered_keyring_refusal_fails_no_overdue_payout() {
     world.pass_ms(40_000).await;
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was not asked since");
-    assert!(world.gateway.sending.waits_for().is_some_and(|why| why.reason.contains("locked")));
+    assert!(world.gateway.sending.waits_for().is_some_and(|why| why.reason.message.contains("locked")));
     world.pass_ms(30_000).await;
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
@@ -91,7 +91,7 @@ async fn a_silent_chain_fails_no_payout_however_long_it_waits() {
     world.chain_is_down(true);
     world.advance_clock_ms(25 * HOUR_MS);
     world.pass_sender().await;
-    assert!(world.gateway.sending.waits_for().unwrap().reason.contains("chain is not watched"));
+    assert!(world.gateway.sending.waits_for().unwrap().reason.message.contains("chain is not watched"));
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     world.chain_is_down(false);
     world.pass_sender().await;
@@ -106,7 +106,7 @@ async fn a_backend_that_names_no_fee_rate_fails_no_payout() {
     world.pass_ms(25 * HOUR_MS).await;
     world.chain_is_down(true);
     world.pass_sender().await;
-    assert!(world.gateway.sending.waits_for().unwrap().reason.contains("what fee"));
+    assert!(world.gateway.sending.waits_for().unwrap().reason.message.contains("what fee"));
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     world.chain_is_down(false);
     world.look_and_pass().await;

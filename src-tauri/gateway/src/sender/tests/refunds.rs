@@ -42,7 +42,7 @@ async fn a_refund_made_after_the_backup_is_repeated_only_with_again() {
 
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason;
+    let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason.message;
     // The other anomaly is the first customer's overpayment.
     assert!(told.contains("2 anomalies are open here"), "{told}");
     assert!(world.app.sender.release("cli:ann", Some(told), true).await.unwrap());

@@ -68,7 +68,11 @@ async fn abandoned_payouts_fail_at_once_or_if_signed_after_6_blocks() {
     let unsent = world.approved_payout(300_000).await;
     assert!(world.app.sender.abandon(unsent, false, "cli:ann", &world.app.watcher).await.unwrap().is_none());
     assert_eq!(world.payout_state(&unsent), PayoutState::Failed);
-    assert_eq!(world.payout(&unsent).failure_reason.unwrap(), "it was cancelled by staff", "shops do not learn who");
+    assert_eq!(
+        world.payout(&unsent).failure_reason.unwrap().message,
+        "it was cancelled by staff",
+        "shops do not learn who"
+    );
 
     let sent = world.approved_payout(200_000).await;
     let shared = world.approved_payout(100_000).await;

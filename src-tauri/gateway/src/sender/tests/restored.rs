@@ -60,7 +60,7 @@ fn chain_is_down(world: &World, down: bool) {
 }
 
 fn reason(world: &World) -> String {
-    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason.message
 }
 
 fn held_for(world: &World) -> Option<HoldCause> {
@@ -378,7 +378,7 @@ async fn a_stopped_look_resumes_only_on_command_also_after_a_restart() {
     assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert_eq!(hold.cause, HoldCause::Stopped);
-    assert!(hold.reason.contains("stopped") && !hold.reason.contains("by itself"), "{}", hold.reason);
+    assert!(hold.reason.message.contains("stopped") && !hold.reason.message.contains("by itself"), "{}", hold.reason);
     let refused = world.app.sender.release("cli:ann", None, true).await;
     assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
     assert!(world.gateway.store.write(|tx| tx.stop_restore(false)).await.unwrap());

@@ -92,7 +92,7 @@ async fn a_locked_keyring_keeps_payouts_queued_and_is_asked_again() {
     world.lock_keys(true);
     world.send().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().reason.contains("locked"));
+    assert!(world.gateway.sending.waits_for().unwrap().reason.message.contains("locked"));
     world.lock_keys(false);
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was asked less than a minute ago");
@@ -132,7 +132,7 @@ async fn a_payout_beyond_the_coins_keeps_its_turn_and_fails_in_a_day() {
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&never), PayoutState::Failed);
     assert_eq!(
-        world.payout(&never).failure_reason.unwrap(),
+        world.payout(&never).failure_reason.unwrap().message,
         "it could not be sent in time: there were not enough coins",
         "shops do not learn what the wallet holds"
     );

@@ -28,7 +28,7 @@ async fn reported(world: &World, id: &Id) -> Option<String> {
     let checks = doctor.checks.iter().filter(|check| !check.ok);
     let by_doctor: Vec<_> = checks.filter(|check| check.message.contains(&id.to_string())).collect();
     assert_eq!(its_own.is_some(), !by_doctor.is_empty(), "status and doctor say the same: {by_doctor:?}");
-    its_own.map(|one| one["message"].as_str().unwrap().to_owned())
+    its_own.map(|one| one["message"]["message"].as_str().unwrap().to_owned())
 }
 
 async fn shown(world: &World, id: &Id) -> Value {
@@ -52,7 +52,7 @@ async fn a_payout_unmined_for_six_hours_is_reported_until_mined() {
         assert!(sentence.contains(part), "{part}: {sentence}");
     }
     let view = shown(&world, &payout).await;
-    assert_eq!(view["stuck"]["message"], sentence, "the payout's own page says the same");
+    assert_eq!(view["stuck"]["message"]["message"], sentence, "the payout's own page says the same");
     let world = world.reopen().await;
     assert_eq!(reported(&world, &payout).await, Some(sentence), "a restart keeps the report");
     world.mine_and_pass(1).await;
@@ -93,7 +93,10 @@ async fn a_payout_refused_after_an_eviction_is_reported() {
         assert!(sentence.contains(part), "{part}: {sentence}");
     }
     let view = shown(&world, &payout).await;
-    assert_eq!((&view["stuck"]["canBump"], &view["stuck"]["message"]), (&Value::Bool(true), &Value::from(sentence)));
+    assert_eq!(
+        (&view["stuck"]["canBump"], &view["stuck"]["message"]["message"]),
+        (&Value::Bool(true), &Value::from(sentence))
+    );
     world.mine_and_pass(1).await;
     assert_eq!(reported(&world, &payout).await, None, "it is still reported after its cause ended");
 }

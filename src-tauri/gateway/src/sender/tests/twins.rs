@@ -72,7 +72,7 @@ async fn a_twin_holds_the_sender_and_a_block_sends_its_payout() {
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason;
     let address = world.payout(&paid).address;
     for named in [twin.compute_txid().to_string(), address, "0.00300000 BTC".to_owned()] {
-        assert!(hold.contains(&named), "{hold}");
+        assert!(hold.message.contains(&named), "{hold}");
     }
     world.check_ledger();
     world.send().await;
@@ -197,7 +197,11 @@ async fn a_payment_to_unused_change_only_holds_the_sender() {
     let txid = world.sandbox().pay_many(&outputs, world.now_ms()).unwrap();
     world.look().await;
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
-    assert!(hold.reason.contains(&txid.to_string()) && hold.reason.contains("change address"), "{}", hold.reason);
+    assert!(
+        hold.reason.message.contains(&txid.to_string()) && hold.reason.message.contains("change address"),
+        "{}",
+        hold.reason
+    );
     assert_eq!(used(&world), before, "the limit counts only payouts that this copy sends");
     assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
     world.mine_and_pass(1).await;

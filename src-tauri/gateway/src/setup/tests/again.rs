@@ -138,7 +138,7 @@ async fn coins_of_an_earlier_use_of_an_address_pay_no_payment() {
     assert_eq!(next.state(&payment), PaymentState::New);
     assert_eq!((next.chain_balance(), stands(next).unknown), (1_000_000, 1));
     let hold = next.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
-    assert!(hold.reason.contains("1 transaction"), "{}", hold.reason);
+    assert!(hold.reason.message.contains("1 transaction"), "{}", hold.reason);
     assert_eq!(next.payment_to_wallet().await.derivation_index, SKIP + 1 + SKIP);
     // A new coin at the address pays the second payment.
     next.pay(&payment, payment.payment.amount_sats).await;
@@ -169,7 +169,7 @@ async fn a_birthday_above_the_best_block_is_an_error_of_the_look() {
         assert_ne!(stands(&world).state, RestoreState::Looked);
         assert!(world.gateway.ready_wallet().is_err());
         let told = world.gateway.last_look.status().error.unwrap();
-        assert!(told.contains("another") && !told.contains("tillgate"), "{told}");
+        assert!(told.message.contains("another") && !told.message.contains("tillgate"), "{told}");
         restore(&world.gateway, request(&words, 20), BY).await.unwrap();
         looks_to_the_end(&world).await;
         assert!(world.gateway.ready_wallet().is_ok());

@@ -47,7 +47,7 @@ impl ChainWrapper for Pruned {
     }
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
-        if at.ms() > 1_000_000 { Ok(60) } else { Err(ChainDown("the node does not answer".to_owned())) }
+        if at.ms() > 1_000_000 { Ok(60) } else { Err(ChainDown::of_text("the node does not answer".to_owned())) }
     }
 }
 

@@ -41,7 +41,7 @@ async fn record(store: &Store, due: &DueNotification, outcome: Outcome, at: Time
         started_at: at,
         duration_ms: 5,
         status_code: None,
-        error: (outcome != Outcome::Delivered).then(|| "no".to_owned()),
+        error: (outcome != Outcome::Delivered).then(|| tillgate_told::Telling::of_text("no")),
         answer: None,
     };
     let seq = due.seq;

@@ -61,7 +61,12 @@ fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreErro
     };
     let seq = tx.insert_payout(&NewPayout { row: row.clone(), rate_id })?;
     if state == PayoutState::Failed {
-        tx.update_payout(&PayoutRow { seq, state, failure_reason: Some("given up".to_owned()), ..row })?;
+        tx.update_payout(&PayoutRow {
+            seq,
+            state,
+            failure_reason: Some(tillgate_told::Telling::of_text("given up")),
+            ..row
+        })?;
     }
     Ok(seq)
 }

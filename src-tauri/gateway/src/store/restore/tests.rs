@@ -109,14 +109,14 @@ async fn indices_unknown_to_a_backup_are_skipped_once() {
 #[tokio::test]
 async fn a_stored_reason_to_hold_returns_after_the_scan() {
     let (_folder, store) = store().await;
-    store.write(|tx| tx.hold_sender(AT, "a twin")).await.unwrap();
+    store.write(|tx| tx.hold_sender(AT, &tillgate_told::Telling::of_text("a twin"))).await.unwrap();
     store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
-    store.write(|tx| tx.hold_sender(AT, "a second twin")).await.unwrap();
+    store.write(|tx| tx.hold_sender(AT, &tillgate_told::Telling::of_text("a second twin"))).await.unwrap();
     let held = store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert_eq!(held.cause, crate::store::sender_hold::HoldCause::Restored);
     store.write(|tx| scanned(tx, 1)).await.unwrap();
     store.write(|tx| tx.finish_restore(AT, 0)).await.unwrap();
-    assert_eq!(store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason, "a twin; a second twin");
+    assert_eq!(store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason.message, "a twin; a second twin");
 }
 
 #[tokio::test]

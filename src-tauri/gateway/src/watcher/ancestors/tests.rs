@@ -75,7 +75,7 @@ fn ancestors_are_incomplete_after_a_forged_or_missing_answer() {
     let nothing = Line { ancestors: Vec::new(), is_whole: false };
     assert_eq!(found(&tx, &forged), nothing);
     assert_eq!(found(&tx, &|asked| Ok(RecentTransactions::unknown(asked))), nothing);
-    let silent = |_: &[Txid]| Err(ChainDown("silent".to_owned()));
+    let silent = |_: &[Txid]| Err(ChainDown::of_text("silent".to_owned()));
     assert!(lines(&BTreeMap::from([(tx.compute_txid(), tx)]), &silent).is_err());
 }
 

@@ -3,10 +3,12 @@
 //! command line have different ones.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_told::{Telling, Told};
 
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::restore::{Restore, RestoreSource};
+use crate::store::sender_hold::HoldReason;
 use crate::store::{Reader, StoreError};
 
 /// Most payouts that are named: nobody would read more, and lists show all.
@@ -15,9 +17,37 @@ const NAMED_MAX: usize = 5;
 /// Most payouts that are counted: a batch has no more.
 const COUNTED_MAX: u32 = 5_000;
 
+/// A part of the reason.
+#[derive(Debug, thiserror::Error, Told)]
+pub(crate) enum HeldAfterScan {
+    #[error("the wallet was restored from a backup, and no transaction was made after it")]
+    NoneAfterBackup,
+    #[error("{count} {} made after this backup", noun(*.count, "transaction was", "transactions were"))]
+    AfterBackup { count: u64 },
+    #[error("{count} {} to addresses that this copy does not know", noun(*.count, "payment came", "payments came"))]
+    Payments { count: u64 },
+    #[error("the wallet was restored from its words")]
+    OfWords,
+    #[error(
+        "the wallet was restored from its words, and the chain holds {count} {} of this wallet",
+        noun(*.count, "transaction", "transactions")
+    )]
+    Found { count: u64 },
+    #[error(
+        "{count} {} open here that the other copy may have refunded: compare before you refund",
+        noun(*.count, "anomaly is", "anomalies are")
+    )]
+    Refundable { count: u64 },
+    #[error(
+        "{count} {} signed, and neither in a block nor in the mempool: the same transaction is rebroadcast ({ids})",
+        noun(*.count, "payout is", "payouts are")
+    )]
+    Missing { count: u64, ids: String },
+}
+
 /// Why the sender of a scanned copy holds. A copy from a backup always holds, since the old machine may still run. A
 /// copy from words continues (`None`) if nothing was found and nothing waits.
-pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<String>, StoreError> {
+pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<Telling>, StoreError> {
     let unsent = reader.unsent_payouts(COUNTED_MAX)?;
     let missing = reader.missing_payouts(COUNTED_MAX)?;
     if restore.source == RestoreSource::Words && restore.unknown == 0 && unsent.is_empty() && missing.is_empty() {
@@ -27,44 +57,28 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
         RestoreSource::Backup => {
             after_backup(u64::from(restore.unknown), reader.twins_noticed_since_count(restore.begun_at)?)
         }
-        RestoreSource::Words => of_words(u64::from(restore.unknown)),
+        RestoreSource::Words if restore.unknown == 0 => vec![HeldAfterScan::OfWords],
+        RestoreSource::Words => vec![HeldAfterScan::Found { count: u64::from(restore.unknown) }],
     };
     let open = if restore.unknown > 0 { refundable(reader)? } else { 0 };
     if open > 0 {
-        let open = number(open, "anomaly is", "anomalies are");
-        reasons
-            .push_str(&format!(". {open} open here that the other copy may have refunded: compare before you refund"));
+        reasons.push(HeldAfterScan::Refundable { count: open });
     }
     if !missing.is_empty() {
-        let signed = number(missing.len() as u64, "payout is", "payouts are");
-        reasons.push_str(&format!(
-            ". {signed} signed, and neither in a block nor in the mempool: the same transaction is rebroadcast ({})",
-            names(&missing)
-        ));
+        reasons.push(HeldAfterScan::Missing { count: missing.len() as u64, ids: names(&missing) });
     }
-    Ok(Some(reasons))
+    let all = reasons.iter().map(Told::telling);
+    Ok(all.reduce(|first, next| HoldReason::Both { first, next }.telling()))
 }
 
-/// The reason after a backup. `listed` transactions are in the list of twins; the other `unknown` ones are payments.
-fn after_backup(unknown: u64, listed: u64) -> String {
-    let mut reasons = match listed {
-        0 => "the wallet was restored from a backup, and no transaction was made after it".to_owned(),
-        _ => format!("{} made after this backup", number(listed, "transaction was", "transactions were")),
+/// The reasons after a backup. `listed` transactions are in the list of twins; the other `unknown` ones are payments.
+fn after_backup(unknown: u64, listed: u64) -> Vec<HeldAfterScan> {
+    let made = match listed {
+        0 => HeldAfterScan::NoneAfterBackup,
+        count => HeldAfterScan::AfterBackup { count },
     };
     let payments = unknown.saturating_sub(listed);
-    if payments > 0 {
-        let came = number(payments, "payment came", "payments came");
-        reasons.push_str(&format!(". {came} to addresses that this copy does not know"));
-    }
-    reasons
-}
-
-fn of_words(unknown: u64) -> String {
-    if unknown == 0 {
-        return "the wallet was restored from its words".to_owned();
-    }
-    let found = number(unknown, "transaction", "transactions");
-    format!("the wallet was restored from its words, and the chain holds {found} of this wallet")
+    std::iter::once(made).chain((payments > 0).then_some(HeldAfterScan::Payments { count: payments })).collect()
 }
 
 /// Count of open anomalies that staff may refund.
@@ -74,14 +88,14 @@ fn refundable(reader: &Reader<'_>) -> Result<u64, StoreError> {
     Ok(reader.anomalies_count(&open(None))?.saturating_sub(reversed))
 }
 
-fn number(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+const fn noun(count: u64, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
 }
 
 fn names(payouts: &[PayoutRow]) -> String {
     let named: Vec<_> = payouts.iter().take(NAMED_MAX).map(|payout| payout.id.to_string()).collect();
     match payouts.len().saturating_sub(NAMED_MAX) {
         0 => named.join(", "),
-        others => format!("{} and {others} more", named.join(", ")),
+        _ => format!("{}, …", named.join(", ")),
     }
 }

@@ -99,7 +99,7 @@ async fn another_network_is_refused_and_changes_no_payment() {
     world.customer_pays(&payment, payment.payment.amount_sats);
     world.advance_clock_ms(7_200_000);
     assert!(world.app.watcher.look().await.is_err());
-    assert!(world.gateway.last_look.status().error.unwrap().contains("another --data-dir"));
+    assert!(world.gateway.last_look.status().error.unwrap().message.contains("another --data-dir"));
     assert_eq!((world.state(&payment), watched(&world)), (New, before));
 }
 
@@ -143,7 +143,7 @@ async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
         world.advance_clock_ms(70 * 60_000);
         world.look().await;
         assert_eq!(world.state(&payment), New);
-        assert!(world.gateway.last_look.status().clock_warning().unwrap().contains("set it right"));
+        assert!(world.gateway.last_look.status().clock_warning().unwrap().to_string().contains("set it right"));
         let cancelled = world.app.watcher.cancel(payment.payment.id, "panel:ann").await;
         assert!(matches!(cancelled, Err(CancelError::TimeOver)), "{cancelled:?}");
         world.pay(&paid, paid.payment.amount_sats).await;
@@ -203,7 +203,7 @@ async fn payments_close_by_server_time_when_the_clock_is_days_ahead() {
     world.look().await;
     assert_eq!(world.state(&payment), New);
     let warning = world.gateway.last_look.status().clock_warning().unwrap();
-    assert!(warning.contains("4320 minutes ahead of the servers"), "{warning}");
+    assert!(warning.to_string().contains("4320 minutes ahead of the servers"), "{warning}");
     world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
     world.gateway.refresh_rates().await.unwrap();
     world.look().await;
@@ -219,7 +219,7 @@ impl ChainWrapper for WithoutFees {
     }
 
     fn fee_rates(&self, _: u16) -> Result<NodeFeeRates, ChainDown> {
-        Err(ChainDown("it names no fee rate".to_owned()))
+        Err(ChainDown::of_text("it names no fee rate".to_owned()))
     }
 }
 

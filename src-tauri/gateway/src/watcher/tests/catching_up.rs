@@ -85,7 +85,7 @@ async fn a_scan_reports_its_progress_before_anything_is_stored() {
         "the best block of the backend, not of the backup"
     );
     let status = ask(&world.app, Status {}, &by).await.unwrap();
-    assert!(status.catching_up.is_some_and(|told| told.contains(&format!("block {looked_up_to} of"))));
+    assert!(status.catching_up.is_some_and(|told| told.message.contains(&format!("block {looked_up_to} of"))));
     assert_eq!(status.chain_height, looked_up_to);
 
     answers.allow(u32::MAX);

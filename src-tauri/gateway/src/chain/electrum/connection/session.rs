@@ -193,7 +193,7 @@ impl Session {
         for (id, answer) in waiting {
             match timeout_at(until, answer).await {
                 Ok(Ok(answer)) => answers.push(answer),
-                Ok(Err(_)) => return Err(ChainDown(self.closed().unwrap_or_default())),
+                Ok(Err(_)) => return Err(ChainDown::of_text(self.closed().unwrap_or_default())),
                 Err(_) if are_of_others && self.stop_waiting(id) => {
                     answers.push(Err(if is_first { Refused::TooSlow } else { Refused::NotReached }));
                     is_first = false;
@@ -207,7 +207,7 @@ impl Session {
     fn close_timed_out(&self) -> ChainDown {
         let why = format!("the server at {} did not answer in time", self.shared.host);
         self.shared.close(&why);
-        ChainDown(why)
+        ChainDown::of_text(why)
     }
 
     /// Stops waiting for an answer; `false` if this happened too often.
@@ -226,7 +226,7 @@ impl Session {
         {
             let mut state = self.shared.state.lock();
             if let Some(why) = &state.closed {
-                return Err(ChainDown(why.clone()));
+                return Err(ChainDown::of_text(why.clone()));
             }
             for call in calls {
                 let id = self.next_id.fetch_add(1, Ordering::Relaxed);

@@ -135,7 +135,7 @@ impl ElectrumLook<'_> {
         let listed: BTreeSet<Txid> = history.entries.iter().map(|entry| entry.txid).collect();
         for (txid, (tx, at)) in known.into_iter().filter(|(txid, _)| !listed.contains(txid)) {
             if matches!(at, KnownPosition::Block(height) if height <= self.state.stored_up_to) {
-                return Err(ChainDown(format!(
+                return Err(ChainDown::of_text(format!(
                     "the server withholds transaction {txid}, which is in a block of the best chain; do not trust this server"
                 )));
             }

@@ -79,7 +79,7 @@ impl Shown {
     /// Brings a real node to the sandbox's state.
     fn follow(&self) -> Result<(), ChainDown> {
         if let Some(Followed { real, sandbox, clock }) = &self.followed {
-            real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown(error.to_string()))?;
+            real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown::of_text(error.to_string()))?;
         }
         if let Some(receiver) = &self.receiver {
             receiver.wait_until_heard();
@@ -93,7 +93,9 @@ impl Shown {
             return Ok(());
         };
         let taken = sandbox.broadcast_package(package, clock.now().ms());
-        taken.map(|_| ()).map_err(|refusal| ChainDown(format!("the node accepted, the sandbox refuses: {refusal}")))
+        taken
+            .map(|_| ())
+            .map_err(|refusal| ChainDown::of_text(format!("the node accepted, the sandbox refuses: {refusal}")))
     }
 }
 
@@ -133,7 +135,7 @@ impl ChainWrapper for Shown {
         let told = self.chain.fee_rates(blocks)?;
         let Some(Followed { sandbox, .. }) = &self.followed else { return Ok(told) };
         // A real node has no estimate on regtest, so it gets the sandbox's.
-        let faults = sandbox.faults().map_err(|error| ChainDown(error.to_string()))?;
+        let faults = sandbox.faults().map_err(|error| ChainDown::of_text(error.to_string()))?;
         Ok(NodeFeeRates { estimate: FeeRate::from_sat_per_vb(faults.fee_estimate_sat_vb()), ..told })
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
+use tillgate_told::Telling;
 use ts_rs::TS;
 
 use crate::console::btc::BtcView;
@@ -64,7 +65,7 @@ pub struct PayoutItem {
     /// The number of confirmations of that transaction.
     pub confirmations: u32,
     /// The reason why it FAILED, or why staff ended the offer.
-    pub failure_reason: Option<String>,
+    pub failure_reason: Option<Telling>,
     /// When it became FAILED, ISO 8601.
     pub failed_time: Option<String>,
     /// Whether the coins were too few at the time of the request.
@@ -74,7 +75,7 @@ pub struct PayoutItem {
     /// Whether it was abandoned, and it is not decided yet whether it FAILED or was sent after all.
     pub being_given_up: bool,
     /// The reason why it waits, without a remedy. Absent unless it is QUEUED or `being_given_up`.
-    pub waits_for: Option<String>,
+    pub waits_for: Option<Telling>,
     /// The kind of that reason.
     pub wait_cause: Option<WaitCause>,
     /// The reason why it is stuck; absent if it is not stuck.

@@ -43,7 +43,7 @@ async fn an_abandoned_payout_is_undecided_for_six_confirmations() {
     world.app.sender.abandon(id, false, "cli:ada", &world.app.watcher).await.unwrap();
     let given_up = view(&world, &id);
     assert!(given_up.item.being_given_up);
-    assert!(given_up.item.waits_for.unwrap().contains("or it was sent after all"));
+    assert!(given_up.item.waits_for.unwrap().message.contains("or it was sent after all"));
     let step = given_up.history.iter().find(|step| step.step == PayoutStep::Sent).unwrap();
     assert_eq!(step.btc_tx_id, paid_by, "the step names the transaction that sent the payout, not its replacement");
     world.mine(1).await;
@@ -144,9 +144,9 @@ async fn a_payout_waits_if_coins_are_not_worth_their_fee() {
     world.pass_ms(31_000).await;
     world.pass_sender().await;
     let waits_for = view(&world, &id).item.waits_for.unwrap();
-    assert!(waits_for.contains("coins") && !waits_for.contains("it is sent at about"), "{waits_for}");
+    assert!(waits_for.message.contains("coins") && !waits_for.message.contains("it is sent at about"), "{waits_for}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
-    assert!(status.sender_waits_for.is_some_and(|why| why.contains("coins")));
+    assert!(status.sender_waits_for.is_some_and(|why| why.message.contains("coins")));
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn coins_not_worth_their_fee_are_not_spendable() {
 async fn only_a_due_payout_waits_for_larger_coins() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
-    let too_heavy = WaitCause::SmallCoins.because(DraftError::TooHeavy.to_string());
+    let too_heavy = WaitCause::SmallCoins.because(&DraftError::TooHeavy);
     world.gateway.sending.set_waits_for(Some(too_heavy.clone()));
     assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.reason.clone()), "the payout is not due yet");
     world.pass_ms(31_000).await;
@@ -184,7 +184,10 @@ async fn a_payout_is_not_delayed_by_one_that_waits_for_coins() {
     let id = world.approved_payout(20_000).await;
     world.approved_payout(900_000_000).await;
     let waits_for = view(&world, &id).item.waits_for.unwrap();
-    assert!(waits_for.starts_with("it is sent at about 20") && !waits_for.contains("others"), "{waits_for}");
+    assert!(
+        waits_for.message.starts_with("it is sent at about 20") && !waits_for.message.contains("others"),
+        "{waits_for}"
+    );
 }
 
 #[tokio::test]
@@ -198,10 +201,13 @@ async fn a_high_fee_has_a_warning_before_the_payout_is_sent() {
     };
     // At 141 vB the fee is 1,410 satoshis: a tenth of 14,100, more than a tenth of 14,099.
     assert_eq!(fee_of(10, "0.00014100").await.fee_warning, None);
-    assert!(fee_of(10, "0.00014099").await.fee_warning.unwrap().contains("a tenth"));
-    assert!(fee_of(100, "0.00014100").await.fee_warning.unwrap().contains("a tenth"), "the fee equals the amount");
+    assert!(fee_of(10, "0.00014099").await.fee_warning.unwrap().message.contains("a tenth"));
+    assert!(
+        fee_of(100, "0.00014100").await.fee_warning.unwrap().message.contains("a tenth"),
+        "the fee equals the amount"
+    );
     let offer = fee_of(101, "0.00014100").await;
-    assert!(offer.fee_warning.unwrap().contains("more than the amount"));
+    assert!(offer.fee_warning.unwrap().message.contains("more than the amount"));
     let approve = ApprovePayout { payout_id: offer.item.payout_id.clone() };
     assert!(
         ask(&world.app, approve, &Actor::command_line()).await.unwrap().fee_warning.is_some(),

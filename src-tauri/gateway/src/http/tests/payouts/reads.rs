@@ -21,7 +21,7 @@ impl Desk {
         let fail = move |tx: &crate::store::Tx<'_>| {
             let mut row = tx.payout(&id)?.unwrap();
             row.state = PayoutState::Failed;
-            row.failure_reason = Some("cancelled by staff".to_owned());
+            row.failure_reason = Some(tillgate_told::Telling::of_text("cancelled by staff"));
             tx.update_payout(&row)
         };
         store.write::<_, StoreError>(fail).await.unwrap();

@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use super::super::{connector, sentence};
+use super::super::{connector, failure};
 use super::*;
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
@@ -57,7 +57,7 @@ async fn told(url: &str, authority: &Authority) -> String {
     let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
     let config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth();
     let client: Client<_, Empty<Bytes>> = Client::builder(TokioExecutor::new()).build(connector(config, None));
-    sentence(&client.get(url.parse().unwrap()).await.unwrap_err(), url)
+    failure(&client.get(url.parse().unwrap()).await.unwrap_err(), url).to_string()
 }
 
 #[tokio::test]

@@ -202,7 +202,7 @@ async fn under_a_keyring_that_is_unlocked() {
         let payout = world.approved_payout(300_000).await;
         world.send().await;
         let waits = world.gateway.sending.waits_for().unwrap();
-        assert!(waits.cause == WaitCause::Keyring && waits.reason.contains("locked"), "{}", waits.reason);
+        assert!(waits.cause == WaitCause::Keyring && waits.reason.message.contains("locked"), "{}", waits.reason);
         assert_eq!(world.outputs_of(&payout), 0);
 
         unlock(PASSWORD);

@@ -24,7 +24,7 @@ async fn the_proxy_resolves_the_servers_name() {
 async fn without_its_proxy_a_source_is_not_asked_at_all() {
     // An address that needs no resolver, and is not this machine's.
     let failed = ask_through(&mempool::SITE, "http://192.0.2.1", PATIENT, Some(socks::gone())).await.unwrap_err();
-    assert!(failed.why.contains("the proxy socks5h://127.0.0.1:"), "{}", failed.why);
+    assert!(failed.why.message.contains("the proxy socks5h://127.0.0.1:"), "{}", failed.why);
     assert_eq!(failed.kind, NoAnswer::Unreachable);
 }
 
@@ -48,6 +48,6 @@ async fn a_proxys_refusal_is_reported() {
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         });
         let failed = ask_through(&mempool::SITE, "http://rates.invalid", PATIENT, Some(proxy)).await.unwrap_err();
-        assert!(failed.why.contains(words), "{} for {bytes:?}", failed.why);
+        assert!(failed.why.message.contains(words), "{} for {bytes:?}", failed.why);
     }
 }

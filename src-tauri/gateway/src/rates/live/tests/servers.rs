@@ -44,7 +44,7 @@ async fn all_sites() -> (String, Requests) {
 async fn refusal(bytes: Vec<u8>) -> (String, NoAnswer) {
     let server = Server::answering(bytes).await;
     let failed = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap_err();
-    (failed.why, failed.kind)
+    (failed.why.message, failed.kind)
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn a_request_ends_after_its_time_limit() {
     .await;
     for server in [silent, drip] {
         let failed = ask(&mempool::SITE, &server.base, SHORT).await.unwrap_err();
-        assert!(failed.why.contains("did not answer within"), "{}", failed.why);
+        assert!(failed.why.message.contains("did not answer within"), "{}", failed.why);
         assert_eq!(failed.kind, NoAnswer::Unreachable);
     }
 }
@@ -222,7 +222,7 @@ async fn a_flood_is_cut_off_after_256_kib() {
         flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n").await,
     ] {
         let failed = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap_err();
-        assert!(failed.why.contains("256 KiB"), "{}", failed.why);
+        assert!(failed.why.message.contains("256 KiB"), "{}", failed.why);
     }
 }
 
@@ -238,7 +238,7 @@ async fn an_incomplete_or_absent_answer_is_a_failure() {
         format!("http://{}", listener.local_addr().unwrap())
     };
     let failed = ask(&mempool::SITE, &closed, PATIENT).await.unwrap_err();
-    assert_eq!(failed.why, "the server refuses connections");
+    assert_eq!(failed.why.message, "the server refuses connections");
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn a_self_signed_certificate_is_refused() {
         }
     });
     let failed = ask(&mempool::SITE, &base, PATIENT).await.unwrap_err();
-    assert!(failed.why.contains("no secure connection to 127.0.0.1"), "{}", failed.why);
+    assert!(failed.why.message.contains("no secure connection to 127.0.0.1"), "{}", failed.why);
 }
 
 #[tokio::test]
@@ -278,7 +278,7 @@ async fn a_retry_after_of_one_source_does_not_stop_the_rates() {
         assert_eq!(busy.connections(), 1, "minute {minute}");
     }
     let why = rates.source_rows().iter().find_map(|source| source.failed.clone()).unwrap();
-    assert!(why.contains("429"), "{why}");
+    assert!(why.message.contains("429"), "{why}");
     rates.refresh_once(&store, ASKED_AT.plus_ms(11 * MINUTE + 1_000)).await.unwrap();
     assert_eq!(busy.connections(), 2);
 }

@@ -206,7 +206,7 @@ impl History {
         let on_change = self.new_packages_pay_the_wanted_rate(&before);
         self.on_change.set(self.on_change.get() + on_change);
         let waits_for = world.gateway.sending.waits_for();
-        let is_sound = |cannot: &Wait| !cannot.reason.contains("did not pass its check");
+        let is_sound = |cannot: &Wait| !cannot.reason.message.contains("did not pass its check");
         assert!(waits_for.as_ref().is_none_or(is_sound), "{waits_for:?}");
     }
 

@@ -131,7 +131,7 @@ async fn a_restored_copy_finds_the_work_of_the_other_copy() {
     world.customer_pays(&unpaid, 400_000);
     world.mine(2).await;
     let told = reason(&world);
-    assert!(told.starts_with("1 transaction was made after this backup."), "{told}");
+    assert!(told.starts_with("1 transaction was made after this backup;"), "{told}");
     assert!(told.contains("2 payments came to addresses that this copy does not know"), "{told}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert_eq!(status.sender_hold_transactions_count, 1, "the list and the sentence have the same count");
@@ -267,7 +267,7 @@ async fn the_hold_of_a_restored_copy_lists_the_unknown_transactions() {
     let (world, paid, txid) = offer_sent_after_the_backup().await;
     world.look().await;
     let told = reason(&world);
-    assert!(told.starts_with("1 transaction was made after this backup."), "{told}");
+    assert!(told.starts_with("1 transaction was made after this backup;"), "{told}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert_eq!((status.sender_hold_transactions.len(), status.sender_hold_transactions_count), (1, 1));
     let twin = &status.sender_hold_transactions[0];

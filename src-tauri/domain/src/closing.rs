@@ -10,8 +10,11 @@ use crate::time::Timestamp;
 /// eight thousand.
 const OLD_BLOCK_MS: i64 = 90 * 60_000;
 
-/// Once a node has connections again, it needs this long at most to hear of new blocks.
+/// After a doubt a backend needs this long at most to hear of new blocks.
 const HEARS_WITHIN_MS: i64 = 2 * 60_000;
+
+/// After a longer pause between looks the machine may have slept, or lost its line, with its backend.
+const PAUSE_MS: i64 = 5 * 60_000;
 
 /// Why a node hears of no blocks and no transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +66,10 @@ pub struct Doubts {
 pub struct Closing {
     clock: CheckedClock,
     standstill: Option<Standstill>,
-    /// Start of the last look that found the node cut off.
-    cut_off_at: Option<Timestamp>,
+    /// Start of the last look.
+    looked_at: Option<Timestamp>,
+    /// Start of the last look that found the backend at a standstill, or that was the first after a start or a pause.
+    doubted_at: Option<Timestamp>,
 }
 
 impl Standstill {
@@ -83,17 +88,18 @@ impl Closing {
         let &Seen { at, tip_time, median_time, servers_ahead_ms, cut_off } = seen;
         let clock = self.clock.look(at, tip_time, median_time, servers_ahead_ms);
         self.standstill = Standstill::of(cut_off, tip_time, at.plus_ms(servers_ahead_ms.unwrap_or(0)));
-        if cut_off.is_some() {
-            self.cut_off_at = Some(at);
+        let begins = self.looked_at.is_none_or(|before| at > before.plus_ms(PAUSE_MS));
+        if begins || self.standstill.is_some() {
+            self.doubted_at = Some(at);
         }
+        self.looked_at = Some(at);
         Doubts { clock, standstill: self.standstill }
     }
 
     /// Whether the backend hears of new blocks and transactions at `at`. If not, nothing is accepted unconfirmed.
     #[must_use]
     pub fn hears(&self, at: Timestamp) -> bool {
-        let hears_soon = self.cut_off_at.is_some_and(|cut_off_at| at < cut_off_at.plus_ms(HEARS_WITHIN_MS));
-        self.standstill.is_none() && !hears_soon
+        self.standstill.is_none() && self.doubted_at.is_some_and(|doubted_at| at >= doubted_at.plus_ms(HEARS_WITHIN_MS))
     }
 
     /// Whether a look at `at` with this best block may close the payment. Staff ended the time of a cancelled payment,
@@ -129,19 +135,30 @@ mod tests {
         let (mut closing, payment) = (Closing::default(), payment(New));
         let day = 24 * 60;
         for (minute, tip, closes) in
-            [(1, -89, true), (1, -90, false), (day, -90, false), (day + 1, -90, true), (2, 1, true)]
+            [(-2, -10, false), (1, -89, true), (1, -90, false), (day, -90, false), (day + 1, -90, true)]
         {
             assert_eq!(looks(&mut closing, &payment, (minute, tip), None), closes, "{minute}, block {tip}");
         }
     }
 
     #[test]
-    fn a_node_without_connections_closes_nothing_until_it_hears_again() {
-        for cut_off in [CutOff::SwitchedOff, CutOff::NoConnections] {
-            let (mut closing, payment) = (Closing::default(), payment(New));
-            assert!(!looks(&mut closing, &payment, (1, -5), Some(cut_off)));
-            assert!(!looks(&mut closing, &payment, (2, -5), None), "the new blocks may still be on their way");
-            assert!(looks(&mut closing, &payment, (3, -5), None));
+    fn nothing_closes_for_two_minutes_after_a_start_a_pause_and_a_standstill() {
+        let (mut closing, payment) = (Closing::default(), payment(New));
+        for (minute, tip, cut_off, closes) in [
+            (1, 0, None, false),
+            (2, 0, None, false),
+            (3, 0, None, true),
+            (9, 0, None, false),
+            (11, 0, None, true),
+            (12, 0, Some(CutOff::SwitchedOff), false),
+            (13, 0, Some(CutOff::NoConnections), false),
+            (14, 0, None, false),
+            (15, 0, None, true),
+            (16, -75, None, false),
+            (17, -70, None, false),
+            (18, -70, None, true),
+        ] {
+            assert_eq!(looks(&mut closing, &payment, (minute, tip), cut_off), closes, "minute {minute}");
         }
     }
 
@@ -150,7 +167,8 @@ mod tests {
         let (mut closing, mut payment) = (Closing::default(), payment(New));
         payment.expires_at = payment.created_at;
         assert!(!looks(&mut closing, &payment, (1, -91), None));
-        assert!(looks(&mut closing, &payment, (2, -1), None));
+        assert!(!looks(&mut closing, &payment, (2, -1), None));
+        assert!(looks(&mut closing, &payment, (3, -1), None));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderName, HeaderValue, Request};
 
-use super::host::{is_named_by_merchant, names_us};
+use super::host::{is_allowed, is_listened_at};
 use crate::settings::Settings;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -20,11 +20,13 @@ pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &
     let all = |name: &HeaderName| request.headers().get_all(name).iter();
     // Pages of other programs on this machine have the same host names, but other ports.
     let is_asked = |authority: &str| all(&HOST).any(|host| host == authority);
+    let public_origin = settings.public_url().map(|url| url.origin().ascii_serialization());
     let is_own_origin = |origin: &HeaderValue| {
-        let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-        authority.is_some_and(|(_, authority)| {
-            is_named_by_merchant(authority, settings) || (names_us(authority, listen, settings) && is_asked(authority))
-        })
+        let Ok(origin) = origin.to_str() else { return false };
+        let Some((_, authority)) = origin.split_once("://") else { return false };
+        public_origin.as_deref() == Some(origin)
+            || is_allowed(authority, settings)
+            || (is_listened_at(authority, listen) && is_asked(authority))
     };
     changes
         && (all(&SEC_FETCH_SITE).any(|site| site != "same-origin" && site != "none")
@@ -38,8 +40,11 @@ mod tests {
 
     #[test]
     fn a_request_from_another_sites_page_is_refused() {
-        let allowed_hosts = vec!["till.example".to_owned()];
-        let settings = Settings { allowed_hosts, ..Settings::defaults(Environment::Test) };
+        let settings = Settings {
+            allowed_hosts: vec!["till.example".to_owned()],
+            public_url: Some("https://pay.example:444/till".to_owned()),
+            ..Settings::defaults(Environment::Test)
+        };
         for (method, path, name, value, forged) in [
             ("POST", "/v2/payments/new", "sec-fetch-site", "cross-site", true),
             ("POST", "/v2/payments/new", "sec-fetch-site", "same-site", true),
@@ -52,6 +57,10 @@ mod tests {
             ("POST", "/v2/payments/new", "origin", "http://localhost:7422", true),
             ("POST", "/v2/payments/new", "origin", "http://127.0.0.1:7421", true),
             ("POST", "/v2/payments/new", "origin", "https://till.example", false),
+            ("POST", "/v2/payments/new", "origin", "https://pay.example:444", false),
+            ("POST", "/v2/payments/new", "origin", "https://pay.example", true),
+            ("POST", "/v2/payments/new", "origin", "http://pay.example:444", true),
+            ("POST", "/v2/payments/new", "origin", "http://pay.example", true),
             ("GET", "/v2/payments/notify/1", "sec-fetch-site", "same-site", true),
             ("GET", "/v2/payments/notify/1", "sec-fetch-site", "none", false),
             ("GET", "/v2/payments/10/0", "sec-fetch-site", "cross-site", false),

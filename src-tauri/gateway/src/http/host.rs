@@ -27,17 +27,22 @@ pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settin
 }
 
 /// Whether host and port of a URL are a name of this gateway.
-pub(super) fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
-    let listens_at = |host: &str| parse_ip(host) == Some(listen.ip()) || is_this_machine(host);
-    split(authority).is_some_and(|(host, _)| listens_at(host)) || is_named_by_merchant(authority, settings)
+fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
+    let Some((host, port)) = split(authority) else { return false };
+    is_listened_at(authority, listen)
+        || is_allowed(authority, settings)
+        || settings.public_url().is_some_and(|url| is_authority_of(&url, host, port))
 }
 
-/// Whether host and port are a name set by the merchant. The machine's own names do not suffice, because other programs
-/// on it serve pages under them too.
-pub(super) fn is_named_by_merchant(authority: &str, settings: &Settings) -> bool {
-    let Some((host, port)) = split(authority) else { return false };
-    settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
-        || settings.public_url().is_some_and(|url| is_authority_of(&url, host, port))
+/// Whether a URL's host is the listen address or a name of this machine.
+pub(super) fn is_listened_at(authority: &str, listen: SocketAddr) -> bool {
+    split(authority).is_some_and(|(host, _)| parse_ip(host) == Some(listen.ip()) || is_this_machine(host))
+}
+
+/// Whether a URL's host is one of `allowedHosts`.
+pub(super) fn is_allowed(authority: &str, settings: &Settings) -> bool {
+    split(authority)
+        .is_some_and(|(host, _)| settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host)))
 }
 
 fn is_this_machine(host: &str) -> bool {

@@ -116,10 +116,15 @@ fn url_error(text: &str) -> Option<Fault> {
     if !matches!(url.scheme(), "http" | "https") {
         return Some(Fault::OtherScheme);
     }
-    let after_scheme = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
+    // A browser may read a URL without its two slashes as a path, where the parser reads a host.
+    let Some((_, after_scheme)) = text.split_once("://") else { return Some(Fault::NoUrl) };
     let authority = after_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
         return Some(Fault::Login);
+    }
+    // The page fills in `{paymentId}`, which is secret, and a host is told to name servers.
+    if authority.is_empty() || authority.contains('{') {
+        return Some(Fault::NoUrl);
     }
     None
 }

@@ -284,7 +284,9 @@ fn redirect(payment: &Payment, urls: Option<&str>) -> Option<String> {
     let url = urls.get(kind.as_str())?.as_str()?;
     // The URL was validated when the payment was made. The check is repeated, so that a page links only to http and
     // https.
-    let (scheme, _) = url.split_once(':')?;
+    let (scheme, _) = url.split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
-    is_web.then(|| url.replace("{paymentId}", &payment.id.to_string()))
+    // A URL library writes the braces as `%7B` and `%7D`.
+    let id = payment.id.to_string();
+    is_web.then(|| url.replace("{paymentId}", &id).replace("%7BpaymentId%7D", &id))
 }

@@ -53,7 +53,7 @@ async fn a_paid_page_redirects_to_the_shop() {
 #[tokio::test]
 async fn the_page_fills_the_payments_id_into_the_shops_url() {
     let shop = Shop::open().await;
-    let url = "HTTPS://Shop.test/{paymentId}?id={paymentId}&other={x}";
+    let url = "HTTPS://Shop.test/{paymentId}?id=%7BpaymentId%7D&other={x}";
     let record = shop.ask(&order_with("redirectUrls", json!({ "unconfirmed": url }))).await.ok();
     assert_eq!(record["redirectUrls"]["unconfirmed"], url, "the record keeps it as it came");
     let id = record["paymentId"].as_str().unwrap();

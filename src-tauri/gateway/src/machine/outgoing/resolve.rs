@@ -27,8 +27,7 @@ pub(super) struct Resolver;
 
 /// Whether a host is an onion service, whose name is never asked of DNS (RFC 7686).
 pub(crate) fn is_onion(host: &str) -> bool {
-    let host = host.strip_suffix('.').unwrap_or(host);
-    host.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("onion"))
+    host.trim_end_matches('.').rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("onion"))
 }
 
 /// Whether a host is this machine. A proxy does not reach such a server, and nobody overhears its traffic.
@@ -109,7 +108,7 @@ mod tests {
 
     #[test]
     fn only_names_below_onion_are_onion_names() {
-        for host in ["onion", "a.onion", "a.ONION", "a.onion."] {
+        for host in ["onion", "a.onion", "a.ONION", "a.onion.", "a.onion.."] {
             assert!(is_onion(host), "{host}");
         }
         for host in ["a.onion.example", "aonion", "127.0.0.1", "[::1]", "", "onion.example"] {

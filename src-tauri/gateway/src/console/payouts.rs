@@ -103,7 +103,7 @@ pub struct RequestPayout {
     /// Whether to approve the payout in the same step.
     #[serde(default)]
     pub approve: bool,
-    /// Whether to request the payout although another copy of the wallet paid the same amount to this address.
+    /// Whether to request the payout although another copy of the wallet paid this address.
     #[serde(default)]
     pub again: bool,
 }

@@ -33,12 +33,12 @@ pub(super) enum Unsent {
     Error(SendError),
 }
 
-/// Nothing is signed without a fee rate. A silent backend is no attempt, so then no payout fails.
+/// Nothing is signed without a fee rate. That is no attempt, so no payout fails.
 impl From<NoFeeRate> for Unsent {
     fn from(why: NoFeeRate) -> Self {
         match why {
             NoFeeRate::Silent => Self::Waits(WaitCause::Chain.because(&why)),
-            NoFeeRate::NoEstimate => Self::Obstacle(WaitCause::NoEstimate.because(&why)),
+            NoFeeRate::NoEstimate => Self::Waits(WaitCause::NoEstimate.because(&why)),
         }
     }
 }

@@ -18,21 +18,24 @@ use crate::store::batches::{Refusal, VersionRow};
 use crate::store::{Reader, StoreError, Tx};
 use crate::watcher::package;
 
+/// The first look that misses a transaction makes it due at once, later ones after this time.
+const AGAIN_AFTER_MS: i64 = 60_000;
+
 /// Broadcasts of the missing transactions. They are kept in memory only, so a restart broadcasts all of them again.
 #[derive(Debug, Default)]
 pub(super) struct PayoutRebroadcasts {
     tip: Option<BlockHash>,
     /// The backend's generation and server at the last pass. Attempts at one server say nothing about the next.
     server: (u64, usize),
+    /// For each transaction, the start of the look before its last broadcast, and the time from which a look that
+    /// misses it makes it due again.
     tried: BTreeMap<Txid, Tried>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Tried {
-    /// Time of the last look before the broadcast.
     looked_at: Timestamp,
-    /// Whether a later look missed the transaction, so that it was broadcast again.
-    twice: bool,
+    due_from: Timestamp,
 }
 
 impl PayoutRebroadcasts {
@@ -53,13 +56,12 @@ impl PayoutRebroadcasts {
         self.tried.retain(|txid, _| missing.contains_key(txid));
         for (txid, package) in missing {
             let before = self.tried.get(&txid);
-            let is_due = match before {
-                None => true,
-                Some(before) => is_new_tip || (!before.twice && watched.looked_at > before.looked_at),
-            };
+            let looked_at = watched.looked_at;
+            let is_due = before
+                .is_none_or(|before| is_new_tip || (looked_at > before.looked_at && looked_at >= before.due_from));
             if is_due {
-                let tried = Tried { looked_at: watched.looked_at, twice: before.is_some() };
-                self.tried.insert(txid, tried);
+                let due_from = before.map_or(looked_at, |_| looked_at.plus_ms(AGAIN_AFTER_MS));
+                self.tried.insert(txid, Tried { looked_at, due_from });
                 broadcast(gateway, txid, package).await?;
             }
         }
@@ -71,7 +73,7 @@ impl PayoutRebroadcasts {
     /// Broadcasts a transaction that was stored just now.
     pub(super) async fn broadcast_new(&mut self, gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
         let looked_at = gateway.last_look.watched().map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
-        self.tried.insert(txid, Tried { looked_at, twice: false });
+        self.tried.insert(txid, Tried { looked_at, due_from: looked_at });
         match gateway.store.read(|reader| held_back::package(reader, &txid))? {
             Some(package) => broadcast(gateway, txid, package).await,
             None => Ok(()),

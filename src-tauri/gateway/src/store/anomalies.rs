@@ -132,7 +132,7 @@ const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p
      a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.asked_at AS asked_at, \
      a.refund_address AS refund_address, a.answered_at AS answered_at, a.created_at AS created_at, \
      a.current_at AS current_at, \
-     coalesce((SELECT r.earliest_at <= p.expires_at FROM receipts AS r \
+     coalesce((SELECT r.earliest_at <= p.expires_at AND r.first_seen_at > p.closed_at FROM receipts AS r \
      WHERE r.payment_seq = a.payment_seq AND r.txid = a.txid), 0) AS came_in_time";
 
 impl Reader<'_> {

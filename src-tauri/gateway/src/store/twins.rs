@@ -224,11 +224,14 @@ impl Reader<'_> {
     }
 
     /// The last noticed twin that pays any amount to this script and is not ruled out for good. The same price in fiat
-    /// is another amount a minute later, so the address decides alone.
+    /// is another amount a minute later, so the address decides alone. A payout that was requested after the twin was
+    /// noticed shows that somebody wants the address paid again, so the twin is left out from then on.
     pub fn twin_that_paid(&self, script: &Script) -> Result<Option<PaidByTwin>, StoreError> {
         let twins = self.twins(
-            "WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at DESC, w.txid",
-            params![consensus::serialize(script), decided_up_to(self.tip_height()?)],
+            "WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 \
+             AND NOT EXISTS (SELECT 1 FROM payouts AS p WHERE p.script = ?3 AND p.created_at > w.noticed_at) \
+             ORDER BY w.noticed_at DESC, w.txid",
+            params![consensus::serialize(script), decided_up_to(self.tip_height()?), script.as_bytes()],
         )?;
         // The script's bytes may also stand in an input.
         Ok(twins.into_iter().find_map(|twin| {

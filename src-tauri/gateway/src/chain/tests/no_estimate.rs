@@ -80,6 +80,9 @@ async fn without_an_estimate_payouts_wait_until_a_rate_is_set() {
         assert_eq!(world.payout_state(&payout), PayoutState::Queued, "{backend:?}");
         let wait = world.gateway.sending.waits_for().unwrap();
         assert_eq!(wait.cause, WaitCause::NoEstimate, "{backend:?}: {wait:?}");
+        world.pass_ms(25 * 3_600_000).await;
+        world.pass_sender().await;
+        assert_eq!(world.payout_state(&payout), PayoutState::Queued, "{backend:?}: no attempt was made");
         put(world, "feeFallbackSatVb", "7").await;
         world.pass_sender().await;
         let version = world.gateway.store.read(|reader| reader.version(&world.txid_of(&payout))).unwrap().unwrap();

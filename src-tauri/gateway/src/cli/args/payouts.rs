@@ -137,7 +137,7 @@ pub(in crate::cli) struct Request {
     /// Approve the payout at once.
     #[arg(long)]
     approve: bool,
-    /// Pay even if another copy of this wallet paid exactly this amount to this address.
+    /// Pay even if another copy of this wallet paid this address, in any amount.
     #[arg(long)]
     again: bool,
 }

@@ -118,7 +118,7 @@ pub(in crate::cli) enum Anomalies {
         /// Approve the payout at once; else it is an offer, which expires after offerValidityMinutes.
         #[arg(long)]
         approve: bool,
-        /// Refund even if exactly this amount was paid to this address before: that payment was for something else.
+        /// Refund even if another copy of this wallet paid this address, or a payout since paid exactly this amount.
         #[arg(long)]
         again: bool,
     },

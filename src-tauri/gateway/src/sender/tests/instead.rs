@@ -60,6 +60,22 @@ fn is_in_mempool(world: &World, tx: &Transaction) -> bool {
 }
 
 #[tokio::test]
+async fn an_order_at_a_named_rate_spends_a_coin_of_the_twin_that_pays_the_payout() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let twin = twin_of(&world, &[&paid], &[]);
+    released_by_force(&world, &twin).await;
+    world.send_at(paid, 50).await.unwrap();
+    let ours = own_transaction(&world, &paid);
+    assert!(shares(&ours, &twin));
+    assert!(is_in_mempool(&world, &ours) && !is_in_mempool(&world, &twin));
+    world.mine_and_pass(7).await;
+    assert_eq!(world.outputs_of(&paid), 1);
+    world.check_ledger();
+    world.check_balance();
+}
+
+#[tokio::test]
 async fn a_forced_payout_replaces_its_twin_and_others_go_at_once() {
     for count in [1, 3] {
         let world = world_with_coins(count).await;

@@ -5,7 +5,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
 
-use super::support::{add_coins, check_paid_by_the_other_alone, world_with_coins};
+use super::support::{check_paid_by_the_other_alone, world_with_coins};
 use super::twins::twin_of;
 use crate::gateway::WaitCause;
 use crate::sender::{Agreed, NamedRateError, ReplaceError, may_send};
@@ -143,16 +143,15 @@ async fn a_fee_above_the_amount_or_the_agreed_fee_is_refused() {
 }
 
 #[tokio::test]
-async fn the_order_spends_a_coin_of_a_twin_that_pays_the_payout() {
+async fn an_order_after_the_twins_block_is_refused() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let row = world.payout(&payout);
     let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
     world.look().await;
-    add_coins(&world, 2).await;
+    world.mine(2).await;
     world.app.sender.release("cli:ann", None, true).await.unwrap();
-    // The twin is mined with the coins above, so it pays the payout.
     check_paid_by_the_other_alone(&world, &payout, &twin);
     let refused = world.send_at(payout, 50).await;
     assert!(is_refused(&refused, PayoutState::Sent, "sent already"), "{refused:?}");

@@ -57,6 +57,23 @@ async fn a_transaction_that_is_unanswered_or_forgotten_still_arrives() {
 }
 
 #[tokio::test]
+async fn a_transaction_that_the_node_forgets_is_offered_each_minute() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    for _ in 0..5 {
+        world.pass_ms(30_000).await;
+        world.look_and_pass().await;
+    }
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 0));
+    world.broadcasts(BroadcastFault::Ok);
+    world.pass_ms(60_000).await;
+    world.look_and_pass().await;
+    assert_eq!(world.outputs_of(&payout), 1, "no block was needed");
+}
+
+#[tokio::test]
 async fn a_transaction_stored_before_a_crash_is_broadcast_after_it() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;

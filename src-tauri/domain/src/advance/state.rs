@@ -56,7 +56,8 @@ pub(super) fn is_enough(payment: &Payment, sats: u64) -> bool {
     sats > 0 && sats >= payment.enough_sats()
 }
 
-/// Whether the rule `invalidate` applies: one transaction alone counts for too much, and staff has not accepted. `largest_sats` is the counted sum of the largest transaction.
+/// Whether the rule `invalidate` applies: one transaction alone counts for too much, and staff have not accepted.
+/// `largest_sats` is the counted sum of the largest transaction.
 pub(super) fn is_invalidated_by(payment: &Payment, largest_sats: u64) -> bool {
     payment.policy.overpayment == OverpaymentRule::Invalidate
         && payment.accepted_sats.is_none()

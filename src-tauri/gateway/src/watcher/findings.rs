@@ -334,7 +334,8 @@ impl Effects {
             let facts = Arc::new(facts);
             let moves_coins = found.moves_coins();
             let OurParts { payments, change, spends, others, other_spends, .. } = found;
-            if facts.position != TxPosition::Absent {
+            // A server may invent a transaction that is in no block, and coins of the other type decide for good.
+            if matches!(facts.position, TxPosition::Block { .. }) {
                 self.others.extend(others);
                 self.other_spends.extend(other_spends);
             }

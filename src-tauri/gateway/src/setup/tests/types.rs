@@ -104,6 +104,20 @@ async fn with_coins_at_both_types_the_set_one_is_kept_and_the_other_told() {
 }
 
 #[tokio::test]
+async fn a_transaction_in_no_block_changes_no_type() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let words = words_of(&world);
+    let world = beside(world).await;
+    let descriptors = Descriptors::derive(&words, Network::Regtest, AddressType::Bip86).unwrap();
+    let keychains = PublicKeychains::of(descriptors, Network::Regtest).unwrap();
+    world.sandbox().send(keychains.script(Keychain::External, 0).unwrap(), 50_000, world.now_ms()).unwrap();
+    restore(&world.gateway, request(&words, 60), BY).await.unwrap();
+    looked_through(&world).await;
+    assert_eq!((type_of(&world), at_other_type(&world)), (AddressType::Bip84, 0));
+}
+
+#[tokio::test]
 async fn a_restart_between_the_looks_keeps_the_taken_type() {
     let (words, coins, world) = used_with_taproot().await;
     restore(&world.gateway, request(&words, 60), BY).await.unwrap();

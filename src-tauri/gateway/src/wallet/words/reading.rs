@@ -161,7 +161,8 @@ fn entries(text: &str) -> Vec<&str> {
 }
 
 /// The words that stand after the numbers 1, 2, 3 and on, up to the first number without a word. A heading like "these 12
-/// words" takes no place from a word of the list.
+/// words" takes no place from a word of the list. None if a number has two words of the list, as in two columns that
+/// both begin with 1.
 fn numbered(text: &str) -> Vec<&str> {
     let mut words: BTreeMap<usize, &str> = BTreeMap::new();
     let mut number = None;
@@ -171,6 +172,7 @@ fn numbered(text: &str) -> Vec<&str> {
             (None, Some(place)) if words.get(&place).is_none_or(|word| whole(word).is_none()) => {
                 words.insert(place, part);
             }
+            (None, Some(_)) if whole(part).is_some() => return Vec::new(),
             (None, _) => {}
         }
     }
@@ -280,6 +282,13 @@ mod tests {
             assert_eq!(read(&typed).map(|words| words.reveal().to_owned()), Ok(OTHER.to_owned()), "{typed:?}");
             assert_eq!(count(&typed), 12, "{typed:?}");
         }
+    }
+
+    #[test]
+    fn two_columns_that_both_begin_with_one_lose_no_word() {
+        let words = format!("{OTHER} {OTHER}");
+        let numbered = words.split(' ').zip((1..=12).cycle()).map(|(word, place)| format!("{place}. {word}\n"));
+        assert_eq!(count(&numbered.collect::<String>()), 24);
     }
 
     #[test]

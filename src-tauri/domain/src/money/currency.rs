@@ -7,7 +7,7 @@ use super::number::{Number, format_scaled};
 const THOUSANDTHS_DECIMALS: u8 = 3;
 
 /// The greatest sum in whole units of any currency: far above all prices, and far below the range of `i64`.
-const MAX_UNITS: i64 = 1_000_000_000_000;
+const MAX_UNITS: i64 = 1_000_000_000_000_000;
 
 /// A fiat currency: its ISO 4217 code and number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_above_a_million_millions_is_too_large_in_each_currency() {
+    fn a_sum_above_the_greatest_is_too_large_in_each_currency() {
         for code in ["USD", "JPY", "KWD"] {
-            let most = currency(code).parse_minor("1000000000000").unwrap();
-            assert_eq!(most, 1_000_000_000_000 * 10_i64.pow(u32::from(currency(code).minor_units)));
-            assert_eq!(currency(code).parse_minor("1000000000001"), Err(AmountError::TooLarge));
+            let most = currency(code).parse_minor("1000000000000000").unwrap();
+            assert_eq!(most, MAX_UNITS * 10_i64.pow(u32::from(currency(code).minor_units)));
+            assert_eq!(currency(code).parse_minor("1000000000000001"), Err(AmountError::TooLarge));
         }
-        assert_eq!(Currency::parse_thousandths("1000000000000.001"), Err(AmountError::TooLarge));
+        assert_eq!(Currency::parse_thousandths("1000000000000000.001"), Err(AmountError::TooLarge));
     }
 
     #[test]

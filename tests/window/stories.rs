@@ -76,7 +76,8 @@ fn a_german_window_speaks_german() {
         app.waits_for("//h1[normalize-space()='Neue Zahlung']").await;
         app.clicks("Auszahlungen").await;
         app.clicks("Neue Auszahlung").await;
-        app.waits_for("//*[@name='address']").await;
+        app.types("address", "bc1q").await;
+        app.sees("enthält einen Tippfehler").await;
         app.clicks("Kasse").await;
         app.waits_for("//output[@data-total][normalize-space()='0,00']").await;
         app.clicks("Tillgate beenden").await;

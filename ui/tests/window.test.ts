@@ -227,6 +227,21 @@ describe("the window", () => {
     expect(screen.getByText(/2 more payouts do not arrive/)).toBeTruthy();
   });
 
+  test("names an attack in red, once for each payment", async () => {
+    const attack = (txid: string) => ({
+      ...telling("another transaction tries to spend the coins"),
+      code: "STAFF_WARNING_DOUBLE_SPEND_ATTEMPT",
+      values: { paymentId: "a".repeat(40), txid },
+    });
+    host.reply("status", { ...status, warnings: [attack("1".repeat(64)), attack("2".repeat(64))] });
+    open("#/payments");
+    const line = await screen.findByText(/Stop: the customer is taking the money back/);
+    expect(line.getAttribute("role")).toBe("alert");
+    const link = within(line).getByRole("link", { name: "See the payment" });
+    expect(link.getAttribute("href")).toContain("a".repeat(40));
+    expect(screen.queryByText(/1{64}|2{64}/)).toBeNull();
+  });
+
   test("shows the gateway's warnings and currencies without a fresh rate", async () => {
     host.reply("status", { ...status, warnings: [telling("A double-spend was seen")] });
     open("#/payments");

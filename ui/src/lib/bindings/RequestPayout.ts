@@ -29,6 +29,6 @@ notificationUrl: string | null,
  */
 approve: boolean, 
 /**
- * Whether to request the payout although another copy of the wallet paid the same amount to this address.
+ * Whether to request the payout although another copy of the wallet paid this address.
  */
 again: boolean, };

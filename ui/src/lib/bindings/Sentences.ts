@@ -274,7 +274,7 @@ export const VALUES = {
   CANCEL_NOT_NEW: ["_0"],
   /** there is no payment {_0} */
   CANCEL_NO_SUCH_PAYMENT: ["_0"],
-  /** the time of this payment is over: it closes by itself once the clock is confirmed */
+  /** the time of this payment is over: it closes by itself once the chain shows that no coins came, a day after its deadline at the latest */
   CANCEL_TIME_OVER: [],
   /** the gateway catches up with the chain: block {seenHeight} of {tipHeight} ({fromHeight} %) */
   CATCHING_UP: ["seenHeight", "tipHeight", "fromHeight"],
@@ -496,7 +496,7 @@ export const VALUES = {
   HELD_AFTER_SCAN_FOUND: ["count", "count_2"],
   /** {count} {count_2} signed, and neither in a block nor in the mempool: the same transaction is rebroadcast ({ids}) */
   HELD_AFTER_SCAN_MISSING: ["count", "count_2", "ids"],
-  /** the wallet was restored from a backup, and no transaction was made after it */
+  /** the wallet was restored from a backup, and the look found no transaction that was made after it; the last ones may not be in a block yet, so wait for a few blocks first */
   HELD_AFTER_SCAN_NONE_AFTER_BACKUP: [],
   /** the wallet was restored from its words */
   HELD_AFTER_SCAN_OF_WORDS: [],

@@ -14,7 +14,8 @@ export const PAYMENTS = {
     "coins were seen for this payment: wait for its deadline, then decide on the coins",
   CANCEL_NOT_NEW: (v) => `this payment is ${v._0}: only a payment that is NEW can be cancelled`,
   CANCEL_NO_SUCH_PAYMENT: (v) => `there is no payment ${v._0}`,
-  CANCEL_TIME_OVER: () => "the time of this payment is over: it closes by itself once the clock is confirmed",
+  CANCEL_TIME_OVER: () =>
+    "the time of this payment is over: it closes by itself once the chain shows that no coins came, a day after its deadline at the latest",
   CREATE_INVALID: () => "the request is not valid",
   CREATE_KEY_REUSED: () => "this Idempotency-Key was used with another request",
   KEY_BAD_NAME: () => "a key's name is 1 to 64 letters, digits or underscores",

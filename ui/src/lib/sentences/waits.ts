@@ -59,7 +59,7 @@ export const WAITS = {
   HELD_AFTER_SCAN_MISSING: (v) =>
     `${plural(Number(v.count), ["# payout is signed", "# payouts are signed"])}, and neither in a block nor in the mempool; the same transaction is broadcast again (${v.ids})`,
   HELD_AFTER_SCAN_NONE_AFTER_BACKUP: () =>
-    "the wallet was restored from a backup, and no transaction was made after it",
+    "the wallet was restored from a backup, and the look found no transaction that was made after it; the last ones may not be in a block yet, so wait for a few blocks first",
   HELD_AFTER_SCAN_OF_WORDS: () => "the wallet was restored from its words",
   HELD_AFTER_SCAN_PAYMENTS: (v) =>
     plural(Number(v.count), [

@@ -16,6 +16,7 @@ use tauri::{AppHandle, Emitter as _};
 use tillgate_gateway::{Actor, App, CommandError, Environment, ListNews, NewsItem, NewsKind, ShowBackups, Status, ask};
 use tokio_util::sync::CancellationToken;
 
+use crate::waiting::Waiting;
 use crate::{standing, window};
 
 /// Event for the panel, with the kind of an event: play its sound.
@@ -29,16 +30,6 @@ const NEWS: &str = "news";
 
 /// The most ids of events that are remembered. A reading lists 50.
 const SEEN_MAX: usize = 1_000;
-
-/// The tasks that wait for a person.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Waiting {
-    pub reversals: u64,
-    /// Offers requested by API keys. An offer that a person requested needs no alert.
-    pub offers: u64,
-    /// Nightly backups are set up, and the last one failed or is overdue.
-    pub no_backup: bool,
-}
 
 /// Keeps tray, window title and notifications up to date while the gateway of one environment runs.
 pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {

@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::waiting::Waiting;
 use crate::{alarm, standing};
 
 /// Event for the panel, with the environment's name: data that the panel may show has changed.
@@ -179,7 +180,7 @@ impl GatewayTask {
             if !stop.is_cancelled() {
                 // The gateway ended by itself, so the tasks that follow it are stopped here.
                 stop.cancel();
-                standing::waits(&app, environment, alarm::Waiting::default());
+                standing::waits(&app, environment, Waiting::default());
                 tell(&app, environment);
             }
         });

@@ -15,6 +15,7 @@ mod quit;
 mod standing;
 mod tray;
 mod tray_host;
+mod waiting;
 mod window;
 mod words;
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use tauri::{AppHandle, Manager};
 use tillgate_gateway::Environment;
 
-use crate::alarm::Waiting;
+use crate::waiting::Waiting;
 use crate::words::Words;
 use crate::{tray, window};
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use tillgate_gateway::Environment;
 
-use crate::alarm::Waiting;
+use crate::waiting::Waiting;
 
 /// The words, in one language. `#` stands for a number.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -17,7 +17,9 @@ pub enum CancelError {
     #[error("this payment is {0}: only a payment that is NEW can be cancelled")]
     NotNew(PaymentState),
     /// Its deadline has passed, but the clock is not confirmed, so it is still open.
-    #[error("the time of this payment is over: it closes by itself once the chain shows that no coins came, a day after its deadline at the latest")]
+    #[error(
+        "the time of this payment is over: it closes by itself once the chain shows that no coins came, a day after its deadline at the latest"
+    )]
     TimeOver,
     /// A transaction that pays it was seen, even if it is gone now.
     #[error("coins were seen for this payment: wait for its deadline, then decide on the coins")]

@@ -20,7 +20,9 @@ const COUNTED_MAX: u32 = 5_000;
 /// A part of the reason.
 #[derive(Debug, thiserror::Error, Told)]
 pub(crate) enum HeldAfterScan {
-    #[error("the wallet was restored from a backup, and the look found no transaction that was made after it; the last ones may not be in a block yet, so wait for a few blocks first")]
+    #[error(
+        "the wallet was restored from a backup, and the look found no transaction that was made after it; the last ones may not be in a block yet, so wait for a few blocks first"
+    )]
     NoneAfterBackup,
     #[error("{count} {} made after this backup", noun(*.count, "transaction was", "transactions were"))]
     AfterBackup { count: u64 },

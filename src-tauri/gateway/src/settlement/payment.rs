@@ -319,14 +319,16 @@ mod tests {
         let closes = |after_ms: i64| {
             let at = payment.created_at.plus_ms(year_ms + after_ms);
             let mut closing = Closing::default();
-            let seen = Seen {
+            // The first look after a start closes nothing, a look two minutes later does.
+            let seen_at = |at| Seen {
                 at,
                 tip_time: payment.created_at,
                 median_time: None,
                 servers_ahead_ms: Some(-year_ms),
                 cut_off: None,
             };
-            assert!(closing.look(&seen).clock.is_some());
+            closing.look(&seen_at(at.plus_ms(-2 * 60_000)));
+            assert!(closing.look(&seen_at(at)).clock.is_some());
             let look = LookFacts {
                 at,
                 tip_height: 1,

@@ -7,9 +7,9 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::Told as _;
 
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Told as _;
 use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 

@@ -1,16 +1,15 @@
 //! The backend that the settings name. It is replaced when the settings change, and missing when they name no backend.
 
-use crate::chain::down::Down;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::Telling;
-use tillgate_told::Told;
 
 use bitcoin::{Network, Transaction, Txid};
 use parking_lot::RwLock;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
+use tillgate_told::Told;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -20,6 +19,7 @@ use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
 use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
 use super::servers::Servers;
 use super::waker::{Active, Waker};
+use crate::chain::down::Down;
 use crate::machine::outgoing::Proxy;
 
 #[derive(Debug, Clone)]

@@ -21,7 +21,6 @@ mod submit;
 mod unconfirmed;
 
 use std::time::Duration;
-use tillgate_told::Telling;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network, Transaction, Txid};
@@ -30,6 +29,7 @@ use serde_json::json;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 

@@ -1,15 +1,15 @@
 //! The port to a Bitcoin backend: the trait that each backend implements, and its questions and answers.
 
-use super::down::Down;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use tillgate_told::{Telling, Told};
 
 use bitcoin::{FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use tokio::sync::Notify;
 
+use super::down::Down;
 use super::hot_scripts::HotScripts;
 
 /// Blocks read below the wallet's birth, or below the tip if no birth is known: a reorg may have replaced them.

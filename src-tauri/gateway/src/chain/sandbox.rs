@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::Telling;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
@@ -12,6 +11,7 @@ use tillgate_domain::chain::{Identity, Tip, TxPosition};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
+use tillgate_told::Telling;
 use tokio::sync::Notify;
 
 use super::port::{

@@ -1,11 +1,8 @@
 //! Several servers of one kind, as one backend. Each request goes to the first server that answers. All answers of one
 //! look come from one server. A server on another network is asked only for its network.
 
-use crate::chain::down::Down;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::Telling;
-use tillgate_told::Told as _;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::{BlockHash, Network, Transaction, Txid};
@@ -13,11 +10,14 @@ use parking_lot::Mutex;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
+use tillgate_told::Told as _;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
 use super::waker::Active;
+use crate::chain::down::Down;
 
 /// The time for which a failed server is asked only after the others.
 const RETRIED_AFTER: Duration = Duration::from_secs(300);

@@ -3,9 +3,9 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use tillgate_told::Telling;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use tillgate_told::Telling;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 

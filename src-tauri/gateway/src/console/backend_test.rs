@@ -4,10 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::{Telling, Told};
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use ts_rs::TS;

@@ -5,11 +5,11 @@ mod machine;
 
 use std::path::Path;
 use std::sync::Arc;
-use tillgate_told::{Telling, Told};
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::format_btc_signed;
 use tillgate_domain::words::count;
+use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 pub(crate) use self::check::CheckItem;

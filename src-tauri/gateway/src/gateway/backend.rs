@@ -1,19 +1,19 @@
 //! Chooses the servers of the Bitcoin backend by the settings.
 
-use crate::chain::down::Down;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::{Telling, Told as _};
 
 use bitcoin::{Network, Script};
 use tillgate_domain::chain::Urgency;
+use tillgate_told::{Telling, Told as _};
 use zeroize::Zeroizing;
 
 use super::resources::Gateway;
 use crate::chain::Sees;
 use crate::chain::configured::BackendOptions;
 use crate::chain::core::{ANSWERED_WITHIN, Credentials};
+use crate::chain::down::Down;
 use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{ChainNetwork, PasswordEntry, Settings};
 

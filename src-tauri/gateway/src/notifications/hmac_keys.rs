@@ -5,12 +5,12 @@
 //! that the database names cannot be read, no notification is sent.
 
 use std::sync::Arc;
-use tillgate_told::{Telling, Told};
 
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::receiver::SignatureCheck;

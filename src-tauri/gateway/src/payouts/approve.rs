@@ -1,7 +1,6 @@
 //! Approves an offer. The approving transaction checks state and limit, because the sender does not check them again.
 
 use std::sync::{Arc, Weak};
-use tillgate_told::Telling;
 
 use bitcoin::Txid;
 use tillgate_domain::checked_clock::latest_stored;
@@ -11,6 +10,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::limit::LimitRefusal;
 use tillgate_domain::payout::offer::is_valid_at;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 
 use super::limit;
 use crate::access::record_scope::RecordScope;

@@ -1,14 +1,14 @@
 //! Staff rejects a shop's offer, or withdraws an offer of its own. The offer becomes EXPIRED with a reason.
 
-use crate::gateway::FailureReason;
 use std::sync::Arc;
-use tillgate_told::Told as _;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_told::Told as _;
 
 use super::approve::judge_state;
 use super::expire::end_offer;
+use crate::gateway::FailureReason;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, OutboxError};
 use crate::staff_reason::{REASON_MAX, staff_reason};

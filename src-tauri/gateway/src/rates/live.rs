@@ -16,9 +16,9 @@ pub(crate) use answer::Unreadable;
 pub(crate) use fetch::Unfetched;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::Told as _;
 
 use tillgate_domain::rates::NoAnswer;
+use tillgate_told::Told as _;
 
 use super::rate_source::{Answer, Question, RateSource, SourceAnswer, SourceFailure, SourceQuote};
 use super::rules::RateRules;

@@ -2,13 +2,13 @@
 //! They are kept only in memory.
 
 use std::collections::BTreeMap;
-use tillgate_told::{Telling, Told};
 
 use rust_decimal::Decimal;
 use tillgate_domain::checked_clock::servers_ahead_ms;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::rates::{self, ASKED_EVERY_MS, Judged, Known, Quote, Verdict, retry_delay_ms};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 
 use super::rate_source::{SourceAnswer, SourceFailure, SourceQuote};
 use super::stored_quotes;

@@ -1,12 +1,12 @@
 //! The port for sources of exchange rates: the trait that each source implements, and its types.
 
 use std::pin::Pin;
-use tillgate_told::Telling;
 
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::NoAnswer;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 
 use super::rules::RateRules;
 

@@ -1,13 +1,12 @@
 //! Makes one transaction for the waiting payouts: chooses coins, reads the words, signs and checks. The commit that
 //! stores it first checks that its coins and payouts have not changed.
 
-use crate::wallet::WalletError;
 use std::sync::Arc;
-use tillgate_told::{Telling, Told as _};
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
+use tillgate_told::{Telling, Told as _};
 
 use super::chosen::{Chosen, seed};
 use super::error::{SendError, Unsent};
@@ -28,6 +27,7 @@ use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::Wallet;
+use crate::wallet::WalletError;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// Largest number of payouts considered for one transaction. More payouts do not fit into a transaction.

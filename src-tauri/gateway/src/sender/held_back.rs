@@ -1,7 +1,6 @@
 //! Transactions of ours that must not be made or broadcast (interface, section 4, "Twin"), because another copy of this
 //! wallet pays the same payout with other coins. If both transactions were mined, the payout would be paid twice.
 
-use crate::gateway::Waits;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{OutPoint, Transaction, Txid};
@@ -10,6 +9,7 @@ use tillgate_domain::money::format_btc;
 
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
+use crate::gateway::Waits;
 use crate::gateway::{Wait, WaitCause};
 use crate::settlement::twins::{self, UnminedTwins};
 use crate::store::payouts::PayoutRow;

@@ -2,7 +2,6 @@
 //! its own, which spends a coin of each twin, so that only one of them can be mined. If a twin is in the mempool, the
 //! fee replaces it there (BIP125).
 
-use crate::gateway::Waits;
 use std::collections::BTreeMap;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
@@ -12,6 +11,7 @@ use super::chosen::{Chosen, seed};
 use super::error::Unsent;
 use super::held_back::{inputs, with_twin_ancestors};
 use crate::funds::PayoutFeeRate;
+use crate::gateway::Waits;
 use crate::gateway::{Gateway, WaitCause};
 use crate::settlement::twins::UnminedTwins;
 use crate::store::payouts::PayoutRow;

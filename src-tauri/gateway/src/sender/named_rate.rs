@@ -1,14 +1,13 @@
 //! Sends one waiting payout at a fee rate that staff name, in a transaction of its own. Staff need this while the
 //! backend has no estimate of the fee rate, or an absurd one.
 
-use crate::gateway::Waits;
 use std::sync::Arc;
-use tillgate_told::{Telling, Told};
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 
 use super::build;
 use super::chosen::{Chosen, seed};
@@ -19,6 +18,7 @@ use super::pass::Sender;
 use super::replace::{Agreed, ReplaceError, may_sign};
 use crate::funds;
 use crate::gateway::Gateway;
+use crate::gateway::Waits;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settlement::twins::UnminedTwins;
 use crate::store::keychains::Keychain;

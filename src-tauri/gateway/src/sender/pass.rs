@@ -1,6 +1,5 @@
 //! The passes of the sender, one after another.
 
-use crate::gateway::Waits;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::build::{self, QUEUE_MAX};
 use super::error::{ReleaseError, SendError, Unsent};
 use super::payout_rebroadcasts::PayoutRebroadcasts;
+use crate::gateway::Waits;
 use crate::gateway::{Gateway, Wait, WaitCause};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;

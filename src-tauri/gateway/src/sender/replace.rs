@@ -6,7 +6,6 @@ mod fee;
 mod kind;
 mod target;
 
-use crate::gateway::FailureReason;
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, Txid};
@@ -18,10 +17,12 @@ use super::build::{self, Signed};
 use super::chosen::Chosen;
 use super::error::SendError;
 use super::pass::Sender;
+use crate::gateway::FailureReason;
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
 use crate::store::Reader;
 use crate::watcher::Watcher;
+
 pub(crate) use error::ReplaceError;
 pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};
 pub(crate) use kind::Agreed;

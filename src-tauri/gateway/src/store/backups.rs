@@ -1,16 +1,16 @@
 //! Backups that this installation made, each with the id of its file. Only these backups are removed when they are old.
 //! Times are of the machine's clock.
 
-use super::telling;
 use std::fmt;
 use std::str::FromStr;
-use tillgate_told::Telling;
 
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Telling;
 
 use super::error::StoreError;
 use super::reader::Reader;
+use super::telling;
 use super::tx::Tx;
 use super::values;
 

@@ -6,9 +6,9 @@ mod zmtp;
 
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::{Telling, Told};
 
 use parking_lot::Mutex;
+use tillgate_told::{Telling, Told};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};

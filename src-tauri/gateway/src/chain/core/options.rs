@@ -1,18 +1,18 @@
 //! The options and credentials of a Bitcoin Core node, and the errors in them.
 
-use crate::chain::down::Down;
 use std::fmt;
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tillgate_told::Told as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bitcoin::Network;
+use tillgate_told::Told as _;
 use zeroize::Zeroizing;
 
 use super::notices::{BadAddress, NoticesOptions};
+use crate::chain::down::Down;
 use crate::chain::port::ChainDown;
 use crate::machine::outgoing::Proxy;
 

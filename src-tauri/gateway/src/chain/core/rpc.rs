@@ -1,10 +1,8 @@
 //! JSON-RPC over HTTP. One request holds one or more calls, and has a limit for its time and for the size of its
 //! answer. This module does not interpret calls.
 
-use crate::chain::down::Down;
 use std::fmt;
 use std::time::Duration;
-use tillgate_told::Told as _;
 
 use bitcoin::Network;
 use http_body_util::{BodyExt as _, Full};
@@ -17,12 +15,14 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tillgate_told::Told as _;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::options::Credentials;
 use super::options::{BadNode, BadUrl, CoreOptions};
 use crate::chain::checks::sanitized::{quoted, sanitized};
+use crate::chain::down::Down;
 use crate::chain::port::ChainDown;
 use crate::machine::outgoing::{self, Budget, Failure, Outgoing};
 

@@ -5,10 +5,8 @@ mod certificate;
 mod lines;
 mod session;
 
-use crate::chain::down::Down;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::{Telling, Told};
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::deserialize_hex;
@@ -20,6 +18,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tillgate_domain::chain::Identity;
+use tillgate_told::{Telling, Told};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
@@ -28,9 +27,11 @@ use super::backoff::BatchSize;
 use super::calls::{Answer, Call, Refused, call, subscribe_tip, typed};
 use crate::chain::checks::errors;
 use crate::chain::checks::sanitized::{quoted, sanitized};
+use crate::chain::down::Down;
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
 use crate::machine::outgoing::{Prompt, Proxy, TlsFault, Unreached, connect};
+
 pub(crate) use certificate::Fingerprint;
 use certificate::{LastRefused, tls};
 

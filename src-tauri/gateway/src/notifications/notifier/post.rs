@@ -1,7 +1,6 @@
 //! One POST to a merchant's server, and a sentence about its answer. Does not schedule attempts.
 
 use std::time::Duration;
-use tillgate_told::{Telling, Told};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -13,6 +12,7 @@ use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use tokio::time::{Instant, timeout_at};
 
 use crate::machine::clock::machine_now;

@@ -2,7 +2,6 @@
 //! Redirects are not followed, answers are not decompressed, and each connection is used once.
 
 use std::time::Duration;
-use tillgate_told::{Telling, Told};
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Bytes;
@@ -14,6 +13,7 @@ use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tillgate_domain::rates::NoAnswer;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Telling, Told};
 use tokio::time::timeout;
 
 use super::answer::Unreadable;

@@ -1,12 +1,11 @@
 //! The fee of a replacement, and the unsigned transaction that would pay it.
 
-use crate::gateway::Waits;
 use std::sync::Arc;
 use std::time::Duration;
-use tillgate_told::Told as _;
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
+use tillgate_told::Told as _;
 use tokio::time::timeout;
 
 use super::error::ReplaceError;
@@ -14,6 +13,7 @@ use super::kind::{Agreed, Kind};
 use super::target::{self, Target};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
+use crate::gateway::Waits;
 use crate::sender::build;
 use crate::sender::chosen::{Chosen, seed};
 use crate::sender::error::SendError;

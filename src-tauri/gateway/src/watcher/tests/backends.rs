@@ -156,6 +156,8 @@ async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
             world.sandbox().mine(1, true, world.now_ms()).unwrap();
             world.look().await;
             assert_eq!(world.gateway.last_look.status().clock_warning(), None);
+            assert_eq!(world.state(&payment), New, "nothing closes within two minutes of a pause");
+            world.pass_ms(2 * 60_000).await;
         } else {
             world.pass_ms(22 * 2 * HALF_AN_HOUR_MS).await;
             assert_eq!(world.state(&payment), New);

@@ -136,7 +136,7 @@ describe("the inbox", () => {
     ],
     [
       { anomalyType: "REVERSED_PAYMENT" },
-      "The network took back the coins for order “order-7” (price 10.00 USD). It is no longer paid: ask the customer to pay again.",
+      "The coins for order “order-7” (price 10.00 USD) were taken back. It is no longer paid: ask the customer to pay again.",
       ["Dismiss…"],
     ],
   ])("says what happened and recommends the first button: %o", async (over, sentence, buttons) => {

@@ -192,7 +192,7 @@ describe("an event in words", () => {
   test("names the order in quotes that a shop cannot end", () => {
     const reference = `1” is paid.\n\u202e${"x".repeat(200)}`;
     const { body } = wordsOf({ event: "reversed", order: order("10.00", reference) });
-    expect(body).toContain('took back the coins for order “1" is paid.');
+    expect(body).toContain('The coins for order “1" is paid.');
     expect(body).not.toMatch(/[\n\u202e]/);
     expect(body.match(/”/g)).toHaveLength(1);
     expect(body.length).toBeLessThan(130);

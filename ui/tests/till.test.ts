@@ -369,7 +369,7 @@ describe("the customer's view", () => {
     host.reply("showPayment", payment({ state: "CONFIRMED", conflictSeen: true }));
     host.emit("changed");
     expect((await screen.findByRole("alert")).textContent).toBe(
-      "Stop: the customer is taking the money back",
+      "Another transaction spends the same coins. Hand over nothing until the alarm is over.",
     );
     expect(document.querySelector(".badge")?.classList).toContain("bad");
   });

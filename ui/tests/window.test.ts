@@ -234,9 +234,11 @@ describe("the window", () => {
       values: { paymentId: "a".repeat(40), txid },
     });
     host.reply("status", { ...status, warnings: [attack("1".repeat(64)), attack("2".repeat(64))] });
+    host.reply("showPayment", payment({ merchantTransactionId: "A-17", conflictSeen: true }));
     open("#/payments");
     const line = await screen.findByText(/Stop: the customer is taking the money back/);
     expect(line.getAttribute("role")).toBe("alert");
+    expect(await within(line).findByText(/A-17 \(/)).toBeTruthy();
     const link = within(line).getByRole("link", { name: "See the payment" });
     expect(link.getAttribute("href")).toContain("a".repeat(40));
     expect(screen.queryByText(/1{64}|2{64}/)).toBeNull();

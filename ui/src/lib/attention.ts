@@ -41,7 +41,7 @@ export function whatHappened(row: AnomalyItem): string {
       return `Only ${worth.shown} of ${price.shown} ${price.currency} came${name} before the payment closed.`;
     }
     case "REVERSED_PAYMENT":
-      return `The network took back the coins for ${order}. It is no longer paid: ask the customer to pay again.`;
+      return `The coins for ${order} were taken back. It is no longer paid: ask the customer to pay again.`;
   }
 }
 

@@ -37,7 +37,7 @@ export function wordsOf(event: NewsEvent): Words {
     case "reversed":
       return {
         title: `A payment of ${sum(event.order.price)} was reversed`,
-        body: `The Bitcoin network took back the coins for ${orderOf(event.order)}.`,
+        body: `The coins for ${orderOf(event.order)} were taken back.`,
       };
     case "anomaly":
       return {
@@ -136,7 +136,7 @@ function misfit({ order, anomalyType, cameInTime }: Misfit): string {
     case "UNDERPAYMENT":
       return `Too little came for ${orderOf(order)} before the payment closed.`;
     case "REVERSED_PAYMENT":
-      return `The Bitcoin network took back the coins for ${orderOf(order)}.`;
+      return `The coins for ${orderOf(order)} were taken back.`;
   }
 }
 

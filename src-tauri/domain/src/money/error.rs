@@ -16,7 +16,7 @@ pub enum AmountError {
     #[error("may have at most {0} decimals")]
     TooManyDecimals(u8),
     /// More than can be handled.
-    #[error("is too large")]
+    #[error("is too large: check its digits")]
     TooLarge,
 }
 

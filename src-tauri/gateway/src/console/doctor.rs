@@ -322,7 +322,7 @@ fn backups(gateway: &Gateway) -> Finding {
 fn restore(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let Some(restore) = reader.restore()? else { return Ok(None) };
-        let other = OtherTypeView::of(gateway, reader)?;
+        let other = OtherTypeView::of(gateway, reader, &restore)?;
         Ok::<_, StoreError>(Some((has_found_nothing(reader, &restore)?, restore, other)))
     };
     Ok(match gateway.store.read(read).map_err(|error| error.to_string())? {

@@ -67,7 +67,7 @@ pub enum NewsEvent {
     Attacked { order: NewsOrder, state: PaymentState, stop: bool },
     /// The customer withdrew the coins before a block held them.
     Withdrawn { order: NewsOrder },
-    /// The Bitcoin network took back the coins of a confirmed payment.
+    /// The coins of a confirmed payment were taken back.
     Reversed { order: NewsOrder },
     /// Coins do not fit their payment. `came_in_time`: those of a late payment arrived in time and were seen too late.
     /// `open`: staff have not decided yet.
@@ -132,12 +132,7 @@ impl NewsItem {
     /// The view of an event; `None` if its record is gone.
     fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
         match &row.subject {
-            NewsSubject::Paid(seq) => Self::of_payment(reader, row, *seq, NewsKind::Paid, |order, payment| {
-                if payment.payment.conflict_seen {
-                    return NewsEvent::attacked(order, payment);
-                }
-                NewsEvent::Paid { order, state: payment.payment.state }
-            }),
+            NewsSubject::Paid(seq) => Self::paid(reader, row, *seq),
             NewsSubject::Attacked(seq) => Self::of_payment(reader, row, *seq, NewsKind::Reversed, NewsEvent::attacked),
             NewsSubject::Withdrawn(seq) => {
                 Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| NewsEvent::Withdrawn { order })
@@ -190,6 +185,16 @@ impl NewsItem {
         }
     }
 
+    /// The arrival of a payment. While its coins are being taken back, the attack alone is told.
+    fn paid(reader: &Reader<'_>, row: &NewsRow, seq: i64) -> Result<Option<Self>, StoreError> {
+        let Some(payment) = reader.payment_by_seq(seq)? else { return Ok(None) };
+        if payment.payment.conflict_seen {
+            return Ok(None);
+        }
+        let state = payment.payment.state;
+        Ok(Some(Self::about(row, &payment, NewsKind::Paid, NewsEvent::Paid { order: NewsOrder::of(&payment), state })))
+    }
+
     fn made(row: &NewsRow, id: String, kind: NewsKind, event: NewsEvent) -> Self {
         Self { id, kind, time: row.at.iso_millis(), event, payment_id: None, payout_id: None }
     }
@@ -202,10 +207,14 @@ impl NewsItem {
         event: impl FnOnce(NewsOrder, &PaymentRow) -> NewsEvent,
     ) -> Result<Option<Self>, StoreError> {
         let Some(payment) = reader.payment_by_seq(seq)? else { return Ok(None) };
+        let event = event(NewsOrder::of(&payment), &payment);
+        Ok(Some(Self::about(row, &payment, kind, event)))
+    }
+
+    fn about(row: &NewsRow, payment: &PaymentRow, kind: NewsKind, event: NewsEvent) -> Self {
         let payment_id = payment.payment.id.to_string();
         let id = format!("{kind}:{payment_id}:{}", row.at.ms());
-        let event = event(NewsOrder::of(&payment), &payment);
-        Ok(Some(Self { payment_id: Some(payment_id), ..Self::made(row, id, kind, event) }))
+        Self { payment_id: Some(payment_id), ..Self::made(row, id, kind, event) }
     }
 
     fn of_payout(
@@ -278,7 +287,7 @@ mod tests {
         let rival = world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
         world.look().await;
         let stop = attacked(true, PaymentState::Confirmed);
-        assert_eq!(told().await, [(NewsKind::Reversed, stop.clone()), (NewsKind::Paid, stop)]);
+        assert_eq!(told().await, [(NewsKind::Reversed, stop)]);
         world.sandbox().evict(rival[0], world.now_ms()).unwrap();
         world.look().await;
         let over = attacked(false, PaymentState::Confirmed);

@@ -50,7 +50,7 @@ export const VALUES = {
   AMOUNT_NOT_POSITIVE: [],
   /** may have no decimals */
   AMOUNT_NO_DECIMALS: [],
-  /** is too large */
+  /** is too large: check its digits */
   AMOUNT_TOO_LARGE: [],
   /** may have at most {_0} decimals */
   AMOUNT_TOO_MANY_DECIMALS: ["_0"],

@@ -6,7 +6,7 @@ export const FIELDS = {
   AMOUNT_NOT_A_NUMBER: () =>
     "must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin",
   AMOUNT_NOT_POSITIVE: () => "must be more than 0",
-  AMOUNT_TOO_LARGE: () => "is too large",
+  AMOUNT_TOO_LARGE: () => "is too large: check its digits",
   AMOUNT_NO_DECIMALS: () => "may have no decimals",
   AMOUNT_TOO_MANY_DECIMALS: (v) => `may have at most ${v._0} decimals`,
   ARGUMENT_FAULT_CURRENCY: () => "must be an ISO 4217 code, like USD",

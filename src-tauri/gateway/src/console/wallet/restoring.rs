@@ -135,22 +135,31 @@ pub struct OtherTypeView {
     pub address_type: String,
     /// The sum of the coins, as the look found them.
     pub sum: BtcView,
+    /// When that look ended, ISO 8601. No later look tells whether the coins are still there.
+    pub looked_time: Option<String>,
 }
 
 impl OtherTypeView {
-    pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>, restore: &Restore) -> Result<Option<Self>, StoreError> {
         let sats = reader.other_sats()?;
         let other = funds::address_type(gateway, &gateway.settings.snapshot()).other();
-        let view = || Self { address_type: other.as_str().to_owned(), sum: BtcView::of_sats(sats) };
+        let view = || Self {
+            address_type: other.as_str().to_owned(),
+            sum: BtcView::of_sats(sats),
+            looked_time: restore.looked_at.map(|at| at.iso_seconds()),
+        };
         Ok((sats > 0).then(view))
     }
 
     /// The coins as a sentence, with the remedy.
     pub(crate) fn sentence(&self) -> String {
-        let Self { address_type, sum } = self;
+        let Self { address_type, sum, looked_time } = self;
+        let found = looked_time.as_ref().map_or_else(
+            || format!("the same words have {} BTC", sum.shown),
+            |time| format!("the look that ended at {time} found {} BTC of the same words", sum.shown),
+        );
         format!(
-            "the same words have {} BTC at {address_type} addresses, which this wallet does not use: restore the words with another --data-dir and the setting addressType={address_type}, and send these coins over",
-            sum.shown
+            "{found} at {address_type} addresses, which this wallet does not use: restore the words with another --data-dir and the setting addressType={address_type}, and send these coins over"
         )
     }
 }
@@ -234,7 +243,7 @@ impl RestoreView {
             found: restore.unknown,
             address_type: funds::address_type(gateway, &gateway.settings.snapshot()).as_str().to_owned(),
             found_nothing: has_found_nothing(reader, &restore)?,
-            at_other_type: OtherTypeView::of(gateway, reader)?,
+            at_other_type: OtherTypeView::of(gateway, reader, &restore)?,
             begun_time: restore.begun_at.iso_seconds(),
             looked_time: restore.looked_at.map(|at| at.iso_seconds()),
             first_given: restore.first_given,

@@ -96,6 +96,7 @@ async fn with_coins_at_both_types_the_set_one_is_kept_and_the_other_told() {
         let doctor = ask(&world.app, Doctor {}, &Actor::panel()).await.unwrap();
         let check = doctor.checks.iter().find(|check| check.name == "restore").unwrap();
         assert!(check.ok && check.message.contains("bip86"), "{check:?}");
+        assert!(check.message.starts_with("the look that ended at "), "the coins may have moved since: {check:?}");
         let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
         assert_eq!((info.balance.sats, info.address_type.as_str()), (700_000, "bip84"));
         world.look().await;

@@ -170,6 +170,8 @@ impl Chain for CoreChain {
         self.reach.lock().cut_off
     }
 
+    fn ask_others_first(&self) {}
+
     fn sees(&self) -> Sees {
         Sees::Everything
     }

@@ -169,6 +169,8 @@ impl Chain for ElectrumChain {
         None
     }
 
+    fn ask_others_first(&self) {}
+
     fn sees(&self) -> Sees {
         Sees::Scripts
     }

@@ -187,6 +187,8 @@ impl Chain for SandboxChain {
         None
     }
 
+    fn ask_others_first(&self) {}
+
     fn sees(&self) -> Sees {
         Sees::Everything
     }

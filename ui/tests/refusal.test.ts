@@ -1,10 +1,13 @@
 // The gateway's refusals, as the window words them.
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { CommandError } from "../src/lib/bindings/CommandError";
 import type { Telling } from "../src/lib/bindings/Telling";
 import { refused, worded } from "../src/lib/refusal";
 
-afterEach(() => (document.documentElement.lang = ""));
+afterEach(() => {
+  globalThis.tillgateLocale = undefined;
+  document.documentElement.lang = "";
+});
 
 const telling = (code: string, values: Telling["values"], field?: string): Telling => ({
   code,
@@ -42,5 +45,39 @@ test("an unknown refusal is shown in English under its details", () => {
   expect(refused(refusal(telling("OF_A_LATER_VERSION", {})))).toEqual({
     text: "This was refused",
     details: "The gateway's own sentence",
+  });
+});
+
+describe("in German", () => {
+  /** The words for a sentence of the gateway, in a window that was opened in German. */
+  async function inGerman(code: string, values: Telling["values"]): Promise<string | undefined> {
+    vi.resetModules();
+    globalThis.tillgateLocale = "de";
+    return (await import("../src/lib/refusal")).worded(telling(code, values));
+  }
+
+  test.each(["29.4", "1.50", "1,204.90", "2026-01-01T00:00:00Z"])(
+    "the reference %s stays as it is, though it looks like a sum or a time",
+    async (reference) => {
+      expect(await inGerman("WAITS_NO_WORDS", { place: reference })).toContain(reference);
+      const within = telling("WAITS_NO_WORDS", { place: reference });
+      expect(await inGerman("WAITS_HELD", { _0: within })).toContain(reference);
+    },
+  );
+
+  test("a sum has the marks of the locale", async () => {
+    const waits = { spendable: { sum: "0.00100000" }, needed: { sum: "1,204.90000000" } };
+    const shown = await inGerman("WAITS_THIS_NEEDS", waits);
+    expect(shown).toContain("0,00100000 BTC");
+    expect(shown).toContain("1.204,90000000 BTC");
+  });
+
+  test("a time is shown as other times are", async () => {
+    const at = "2026-01-12T12:06:20Z";
+    const shown = await inGerman("WAITS_TURN", { at: { time: at } });
+    const { showTime } = await import("../src/lib/format");
+    const { nowMs } = await import("../src/lib/state/clock.svelte");
+    expect(shown).toContain(showTime(at, nowMs()));
+    expect(shown).not.toContain(at);
   });
 });

@@ -1,6 +1,7 @@
 //! Moments of an environment's clock, in whole milliseconds since 1970 UTC. This module reads no clock.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat};
+use tillgate_told::Time;
 
 /// A moment in milliseconds since the Unix epoch (UTC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,6 +81,13 @@ impl Timestamp {
     fn iso(self, form: SecondsFormat) -> String {
         // Beyond chrono's range (year 262,143) there is nothing sensible to write.
         DateTime::from_timestamp_millis(self.0).unwrap_or(DateTime::UNIX_EPOCH).to_rfc3339_opts(form, true)
+    }
+}
+
+impl From<Timestamp> for Time {
+    /// The whole second, as a sentence tells it.
+    fn from(at: Timestamp) -> Self {
+        Self(at.iso_seconds())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use tillgate_told::{Telling, Told};
+use tillgate_told::{Sum, Telling, Told};
 
 /// The code of a missing or invalid value.
 pub(crate) const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
@@ -46,7 +46,7 @@ pub(crate) enum Fault {
     #[error("must be BTC or one of {0}")]
     NotACurrency(String),
     #[error("must be {0}, which is the whole refund, or be left out")]
-    NotTheRefund(String),
+    NotTheRefund(Sum),
     #[error("is worth less than a satoshi: ask for more")]
     NoSatoshi,
     #[error(r"holds half a character: an escape like \ud83c needs its second half, like \udf89")]

@@ -48,10 +48,40 @@ impl Display for Telling {
 #[ts(export)]
 #[serde(untagged)]
 pub enum TellingValue {
-    /// A sum, a time, an id, or the words of somebody else. It is never translated.
+    /// An id, a whole number, or the words of somebody else. It is shown as it is.
     Text(String),
+    /// A sum or a rate. The window shows it with the marks of the locale.
+    Sum {
+        /// The figure as in the sentence, such as `1,204.90`.
+        sum: String,
+    },
+    /// A time. The window shows it in the locale and its zone.
+    Time {
+        /// ISO 8601 with `Z`.
+        time: String,
+    },
     /// A sentence within the sentence.
     Telling(Box<Telling>),
+}
+
+/// A sum or a rate in a sentence, such as `1,204.90`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sum(pub String);
+
+/// A time in a sentence, in ISO 8601 with `Z`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Time(pub String);
+
+impl Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// A value that can be told to people.
@@ -111,8 +141,8 @@ impl Sentences {
     }
 }
 
-/// A place in a derived sentence. The method of [`InSentence`] is found first, so a value that can be told becomes a
-/// sentence within the sentence, and any other value becomes its text.
+/// A place in a derived sentence. Its type decides: a [`Sum`] and a [`Time`] keep their kind, a value that can be told
+/// becomes a sentence within the sentence, and any other value becomes its text, which is found last.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Place<'a, T: ?Sized>(pub &'a T);
@@ -122,6 +152,40 @@ impl Place<'_, PathBuf> {
     #[must_use]
     pub fn value(&self) -> TellingValue {
         TellingValue::Text(self.0.display().to_string())
+    }
+}
+
+#[doc(hidden)]
+pub trait Typed {
+    fn typed(&self) -> TellingValue;
+}
+
+impl Typed for Sum {
+    fn typed(&self) -> TellingValue {
+        TellingValue::Sum { sum: self.0.clone() }
+    }
+}
+
+impl Typed for Time {
+    fn typed(&self) -> TellingValue {
+        TellingValue::Time { time: self.0.clone() }
+    }
+}
+
+impl<T: Typed + ?Sized> Typed for &T {
+    fn typed(&self) -> TellingValue {
+        T::typed(self)
+    }
+}
+
+#[doc(hidden)]
+pub trait OfItsType {
+    fn value(&self) -> TellingValue;
+}
+
+impl<T: Typed + ?Sized> OfItsType for Place<'_, T> {
+    fn value(&self) -> TellingValue {
+        self.0.typed()
     }
 }
 

@@ -1,7 +1,9 @@
 //! The codes and values that `Told` derives.
 #![allow(missing_docs)]
 
-use tillgate_told::{Sentences, Telling, TellingValue, Told};
+use std::collections::BTreeMap;
+
+use tillgate_told::{Sentences, Sum, Telling, TellingValue, Time, Told};
 
 const MOST: u32 = 3;
 
@@ -25,9 +27,21 @@ enum SaveError {
     Words(String),
 }
 
+#[derive(Debug, thiserror::Error, Told)]
+enum BillError {
+    #[error("{sum} BTC of {reference} are due until {due}, with a fee of {} BTC", Sum(fee.to_string()))]
+    Due { sum: Sum, reference: String, due: Time, fee: u32 },
+    #[error("{} BTC at {at}, and {:?}", .sum, .sum, at = Time(at.clone()))]
+    Borrowed { sum: Sum, at: String },
+    #[error("{0}")]
+    Alone(Sum),
+}
+
 fn text(telling: &Telling, name: &str) -> String {
     match &telling.values[name] {
         TellingValue::Text(text) => text.clone(),
+        TellingValue::Sum { sum } => format!("sum {sum}"),
+        TellingValue::Time { time } => format!("time {time}"),
         TellingValue::Telling(within) => format!("<{}>", within.code),
     }
 }
@@ -68,4 +82,44 @@ fn all_sentences_of_a_type_are_listed_with_their_places() {
         ("SAVE_WRONG", "{_0} is {wrong}"),
     ];
     assert_eq!(all.0.into_iter().collect::<Vec<_>>(), expected);
+}
+
+fn due() -> Telling {
+    let (sum, due) = (Sum("0.50".to_owned()), Time("2026-01-01T00:00:00Z".to_owned()));
+    BillError::Due { sum, reference: "29.4".to_owned(), due, fee: 3 }.telling()
+}
+
+#[test]
+fn a_sum_and_a_time_keep_their_kind_and_a_text_that_looks_like_one_is_a_text() {
+    let due = due();
+    assert_eq!(due.message, "0.50 BTC of 29.4 are due until 2026-01-01T00:00:00Z, with a fee of 3 BTC");
+    let values = ["sum", "reference", "due", "fee"].map(|name| text(&due, name));
+    assert_eq!(values, ["sum 0.50", "29.4", "time 2026-01-01T00:00:00Z", "sum 3"]);
+}
+
+#[test]
+fn an_expression_keeps_its_kind_and_a_form_makes_a_text() {
+    let borrowed = BillError::Borrowed { sum: Sum("1.5".to_owned()), at: "12:00".to_owned() }.telling();
+    let values = ["sum", "at", "sum_2"].map(|name| text(&borrowed, name));
+    assert_eq!(values, ["sum 1.5", "time 12:00", "Sum(\"1.5\")"]);
+    let alone = BillError::Alone(Sum("1.5".to_owned())).telling();
+    assert_eq!((alone.code.as_str(), text(&alone, "_0").as_str()), ("BILL_ALONE", "sum 1.5"));
+}
+
+#[test]
+fn the_values_are_read_again_as_they_were_written() {
+    let nested =
+        Telling { values: BTreeMap::from([("why".to_owned(), TellingValue::Telling(Box::new(due())))]), ..due() };
+    let written = serde_json::to_value(&nested).unwrap();
+    let within = &written["values"]["why"]["values"];
+    assert_eq!(within["sum"], serde_json::json!({ "sum": "0.50" }));
+    assert_eq!(within["due"], serde_json::json!({ "time": "2026-01-01T00:00:00Z" }));
+    assert_eq!(within["reference"], "29.4");
+    assert_eq!(serde_json::from_value::<Telling>(written).unwrap(), nested);
+}
+
+#[test]
+fn a_row_from_before_sums_had_a_kind_is_read() {
+    let row = r#"{ "code": "WAITS_TURN", "values": { "at": "2026-01-01T00:00:00Z" }, "message": "it waits" }"#;
+    assert_eq!(text(&serde_json::from_str(row).unwrap(), "at"), "2026-01-01T00:00:00Z");
 }

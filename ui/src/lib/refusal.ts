@@ -5,7 +5,7 @@ import type { RefusalView } from "./bindings/RefusalView";
 import type { Sentences } from "./bindings/Sentences";
 import type { Telling } from "./bindings/Telling";
 import type { TellingValue } from "./bindings/TellingValue";
-import { plain, withTimes } from "./format";
+import { plain, showTime } from "./format";
 import { inLocale } from "./language/sums";
 import { CATALOGUE } from "./sentences";
 import { nowMs } from "./state/clock.svelte";
@@ -13,16 +13,16 @@ import { capital, inFormsWords, told, toldWithin, type Labels } from "./words";
 
 type Words = (values: Record<string, string>) => string;
 
-/** A time as the gateway writes it, which is a whole value. */
-const TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
-
-/** A sum as the gateway writes it, which is a whole value. */
-const SUM = /^\d[\d,]*\.\d+$/;
+/** The sentence that a value is; `undefined` for a sum, a time and a text. */
+export function sentenceOf(value: TellingValue | undefined): Telling | undefined {
+  return typeof value === "object" && "code" in value ? value : undefined;
+}
 
 function asShown(value: TellingValue): string {
-  if (typeof value !== "string") return worded(value) ?? `“${plain(value.message)}”`;
-  if (TIME.test(value)) return withTimes(value, nowMs);
-  return SUM.test(value) ? inLocale(value) : value;
+  if (typeof value === "string") return value;
+  if ("sum" in value) return inLocale(value.sum);
+  if ("time" in value) return showTime(value.time, nowMs());
+  return worded(value) ?? `“${plain(value.message)}”`;
 }
 
 /** A sentence of the gateway in the person's language; `undefined` if the window does not know its code. */
@@ -51,7 +51,7 @@ export function saidWithin(telling: Telling, labels: Labels = {}): string {
 /** The sentences of which a sentence is joined; the sentence itself if it is not. */
 export function partsOf(telling: Telling): Telling[] {
   const { first, next, last } = telling.values;
-  const joined = [first, next, last].filter((part) => typeof part === "object");
+  const joined = [first, next, last].map(sentenceOf).filter((part) => part !== undefined);
   return joined.length > 1 ? joined.flatMap(partsOf) : [telling];
 }
 
@@ -59,7 +59,8 @@ export function partsOf(telling: Telling): Telling[] {
 export function withinOf(telling: Telling, codes: ReadonlySet<string>): Telling | undefined {
   if (codes.has(telling.code)) return telling;
   for (const value of Object.values(telling.values)) {
-    const found = typeof value === "object" ? withinOf(value, codes) : undefined;
+    const sentence = sentenceOf(value);
+    const found = sentence && withinOf(sentence, codes);
     if (found) return found;
   }
   return undefined;

@@ -1,5 +1,7 @@
 //! A price in fiat, converted to Bitcoin at one exchange rate.
 
+use tillgate_told::Sum;
+
 use crate::money::{Currency, MAX_SATS, Rate, format_btc};
 
 /// A price, with its amount in Bitcoin at one exchange rate.
@@ -21,7 +23,7 @@ pub struct Price {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum PriceRefusal {
     /// The network does not relay an output of so small an amount.
-    #[error("must be worth at least {} BTC{}", format_btc(*.dust_limit_sats), about(.worth_minor.as_ref(), .currency))]
+    #[error("must be worth at least {} BTC{}", Sum(format_btc(*.dust_limit_sats)), about(.worth_minor.as_ref(), .currency))]
     TooSmall {
         /// The least that an output to the payment's address may hold, in satoshis.
         dust_limit_sats: u64,
@@ -31,7 +33,7 @@ pub enum PriceRefusal {
         currency: Currency,
     },
     /// The price is worth more than all Bitcoin.
-    #[error("must be worth at most {} BTC{}", format_btc(MAX_SATS), about(.worth_minor.as_ref(), .currency))]
+    #[error("must be worth at most {} BTC{}", Sum(format_btc(MAX_SATS)), about(.worth_minor.as_ref(), .currency))]
     TooLarge {
         /// The largest price within the bound, in minor units; `None` if it cannot be computed.
         worth_minor: Option<i64>,

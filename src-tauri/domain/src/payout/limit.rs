@@ -1,5 +1,7 @@
 //! The daily limit of payouts, and the least amount of one payout.
 
+use tillgate_told::{Sum, Time};
+
 use crate::money::{Currency, Rate, format_btc};
 use crate::time::Timestamp;
 
@@ -44,7 +46,7 @@ pub enum LimitRefusal {
     /// It is more than the rest of the day's limit.
     #[error(
         "Payout above daily limit: {} BTC are left of it until {}. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)",
-        format_btc(*.available_sats), .until.iso_seconds()
+        Sum(format_btc(*.available_sats)), Time::from(*.until)
     )]
     AboveDailyLimit {
         /// The rest of the limit.
@@ -53,13 +55,13 @@ pub enum LimitRefusal {
         until: Timestamp,
     },
     /// The refund is below the dust limit of its address.
-    #[error("Refund is dust: the network relays no output below {} BTC to this address. Dismiss the anomaly", format_btc(*.dust_sats))]
+    #[error("Refund is dust: the network relays no output below {} BTC to this address. Dismiss the anomaly", Sum(format_btc(*.dust_sats)))]
     Dust {
         /// The least that an output to the address may hold, in satoshis.
         dust_sats: u64,
     },
     /// It is less than the least payout.
-    #[error("Payout below minimum: a payout is {} BTC at least. Ask for more", format_btc(*.minimum_sats))]
+    #[error("Payout below minimum: a payout is {} BTC at least. Ask for more", Sum(format_btc(*.minimum_sats)))]
     BelowMinimum {
         /// The minimum.
         minimum_sats: u64,
@@ -116,6 +118,7 @@ impl PayoutLimit {
 mod tests {
     use proptest::prelude::*;
     use rust_decimal::Decimal;
+    use tillgate_told::{TellingValue, Told as _};
 
     use super::*;
 
@@ -146,6 +149,9 @@ mod tests {
         assert_eq!(lowered.available_sats, 0);
         assert_eq!(lowered.refusals(50).len(), 2, "both refusals are reported");
         assert!(above.to_string().starts_with("Payout above daily limit: 0.00000600 BTC"), "{above}");
+        let values = above.telling().values;
+        assert_eq!(values["availableSats"], TellingValue::Sum { sum: "0.00000600".to_owned() });
+        assert_eq!(values["until"], TellingValue::Time { time: "2026-01-13T00:00:00Z".to_owned() });
         assert!(above.to_string().contains("until 2026-01-13T00:00:00Z"), "{above}");
         assert!(below.to_string().starts_with("Payout below minimum"), "{below}");
         assert_eq!(limit.refusals_of_refund(99, 99), []);

@@ -1,5 +1,7 @@
 //! The sums of a payout: its satoshis, their worth, and the merchant's charge.
 
+use tillgate_told::Sum;
+
 use crate::money::{Currency, MAX_SATS, Rate, format_btc};
 use crate::time::Timestamp;
 
@@ -26,7 +28,7 @@ pub struct OfferWorth {
 
 /// A payout of more than all bitcoins, or with a sum too large for its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-#[error("must be worth at most {} BTC: ask for less", format_btc(MAX_SATS))]
+#[error("must be worth at most {} BTC: ask for less", Sum(format_btc(MAX_SATS)))]
 pub struct OfferTooLarge;
 
 impl OfferWorth {

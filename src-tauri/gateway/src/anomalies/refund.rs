@@ -9,6 +9,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
+use tillgate_told::Sum;
 
 use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
@@ -62,7 +63,7 @@ pub(crate) enum RefundError {
     #[error(
         "nothing is left to send back: {} BTC of this payment were sent back before, and the price of a paid \
          payment is not refunded; dismiss the anomaly",
-        format_btc(*.returned_sats)
+        Sum(format_btc(*.returned_sats))
     )]
     ReturnedBefore {
         /// The sum of earlier refunds of the same payment.
@@ -71,7 +72,7 @@ pub(crate) enum RefundError {
     #[error(
         "another copy of this wallet paid {} BTC to this address, in transaction {txid}: if that was this refund, dismiss \
          the anomaly; if it was for something else, confirm that the address is to be paid again",
-        format_btc(*.amount_sats)
+        Sum(format_btc(*.amount_sats))
     )]
     PaidBefore {
         /// The other copy's transaction.
@@ -83,7 +84,7 @@ pub(crate) enum RefundError {
     #[error(
         "payout {payout_id}, which is {state}, pays exactly {} BTC: if that is this refund, dismiss the anomaly; \
          if it is for something else, confirm that the sum is to be sent again",
-        format_btc(*.amount_sats)
+        Sum(format_btc(*.amount_sats))
     )]
     PaidByPayout {
         payout_id: Id,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tillgate_domain::time::Timestamp;
-use tillgate_told::{Telling, Told};
+use tillgate_told::{Telling, Time, Told};
 use tokio_util::sync::CancellationToken;
 
 use super::make::{KeySource, Place, make_in_turn, turn};
@@ -50,7 +50,7 @@ pub(crate) enum LastGood {
     #[error("there is no good backup yet")]
     None,
     #[error("the last good backup is of {at}")]
-    At { at: String },
+    At { at: Time },
 }
 
 /// Makes nightly backups until `shutdown`.
@@ -114,8 +114,7 @@ pub(crate) fn nightly_fault(
         return Ok(Some(NightlyFault::NoPassphrase));
     }
     let good = reader.last_nightly_backup(BackupState::Good)?;
-    let last_good =
-        good.as_ref().map_or_else(|| LastGood::None, |good| LastGood::At { at: good.begun_at.iso_seconds() });
+    let last_good = good.as_ref().map_or_else(|| LastGood::None, |good| LastGood::At { at: good.begun_at.into() });
     if let Some(failed) = reader.last_nightly_backup(BackupState::Failed)?
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {

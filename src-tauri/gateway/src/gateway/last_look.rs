@@ -7,7 +7,7 @@ use tillgate_domain::checked_clock::{ClockFault, latest_stored};
 use tillgate_domain::closing::Doubts;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
-use tillgate_told::{Telling, Told};
+use tillgate_told::{Telling, Time, Told};
 use tokio::sync::watch;
 
 use super::staff_warning::StaffWarning;
@@ -94,11 +94,11 @@ pub(crate) enum LookWarning {
     #[error(
         "the database holds times up to {until}, which are in the future: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments with future times stay open until the deadline that customers were told; offers with future times have expired; payouts with future approvals are sent as soon as possible, and count in the daily limit until the day of their approval is over"
     )]
-    StoredAhead { until: String },
+    StoredAhead { until: Time },
     #[error(
         "since {at} the backend shows another chain than before, or an older copy of it: it was scanned from the wallet's birth on, and payments become INVALID if their transactions stay missing"
     )]
-    BegunAnew { at: String },
+    BegunAnew { at: Time },
 }
 
 impl WatchStatus {
@@ -118,14 +118,14 @@ impl WatchStatus {
     #[must_use]
     pub(crate) fn stored_ahead_warning(&self, now: Timestamp) -> Option<LookWarning> {
         let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
-        Some(LookWarning::StoredAhead { until: until.iso_seconds() })
+        Some(LookWarning::StoredAhead { until: until.into() })
     }
 
     /// A warning for people, shown for a day after a look found another chain.
     #[must_use]
     pub(crate) fn begun_anew(&self, now: Timestamp) -> Option<LookWarning> {
         let at = self.begun_anew_at.filter(|at| now < at.plus_ms(BEGUN_ANEW_TOLD_FOR_MS))?;
-        Some(LookWarning::BegunAnew { at: at.iso_seconds() })
+        Some(LookWarning::BegunAnew { at: at.into() })
     }
 }
 

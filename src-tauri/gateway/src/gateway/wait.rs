@@ -3,7 +3,7 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
-use tillgate_told::{Telling, Told};
+use tillgate_told::{Sum, Telling, Time, Told};
 use ts_rs::TS;
 
 use super::failure_reason::FailureReason;
@@ -44,7 +44,7 @@ pub(crate) enum Waits {
     #[error(
         "another copy of this wallet made transaction {txid} (noticed {noticed_at}), which pays {amount} BTC to {address} and is in no block: the payout waits until a block holds that transaction or rules it out"
     )]
-    CopyPays { txid: Txid, noticed_at: String, amount: String, address: String },
+    CopyPays { txid: Txid, noticed_at: Time, amount: Sum, address: String },
     #[error("it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all")]
     GivenUp,
     #[error("it is signed, but no node has accepted it yet: it is broadcast again after each block")]
@@ -58,13 +58,13 @@ pub(crate) enum Waits {
     #[error("no gateway is running")]
     NoGateway,
     #[error("it is sent at about {at}")]
-    Turn { at: String },
+    Turn { at: Time },
     #[error(
         "the coins that can be spent now come to {spendable} BTC, and the approved payouts that wait need {needed} BTC with the fee"
     )]
-    AllNeed { spendable: String, needed: String },
+    AllNeed { spendable: Sum, needed: Sum },
     #[error("the coins that can be spent now come to {spendable} BTC, and this payout needs {needed} BTC with the fee")]
-    ThisNeeds { spendable: String, needed: String },
+    ThisNeeds { spendable: Sum, needed: Sum },
     #[error("the keyring is locked, as a fault that was set in the sandbox")]
     LockedInSandbox,
     #[error("the wallet's words are not in {place}: `tillgate wallet restore` puts them back")]

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
-use tillgate_told::{Telling, Told};
+use tillgate_told::{Telling, Time, Told};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::receiver::SignatureCheck;
@@ -40,7 +40,7 @@ pub enum RotateError {
     #[error(transparent)]
     NoEntropy(#[from] NoEntropy),
     /// There are as many keys as allowed, and the oldest still signs until this time.
-    #[error("{KEYS_MAX} HMAC keys are in use, because a replaced key signs for another 24 hours: the next can be made at {}", .0.iso_seconds())]
+    #[error("{KEYS_MAX} HMAC keys are in use, because a replaced key signs for another 24 hours: the next can be made at {}", Time::from(*.0))]
     TooMany(Timestamp),
 }
 

@@ -10,7 +10,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::limit::LimitRefusal;
 use tillgate_domain::payout::offer::is_valid_at;
 use tillgate_domain::time::Timestamp;
-use tillgate_told::Telling;
+use tillgate_told::{Sum, Telling};
 
 use super::limit;
 use crate::access::record_scope::RecordScope;
@@ -61,7 +61,7 @@ pub(crate) enum ApproveError {
     #[error(
         "another copy of this wallet paid {} BTC to {address}, in transaction {txid}, which was not known at the request: \
          reject this offer, and ask again only if that was for something else",
-        format_btc(*.amount_sats)
+        Sum(format_btc(*.amount_sats))
     )]
     PaidBefore {
         /// The other copy's transaction.

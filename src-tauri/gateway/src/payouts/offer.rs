@@ -10,6 +10,7 @@ use tillgate_domain::money::{Currency, Rate, format_btc};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::offer::{OfferAmount, OfferTooLarge, OfferWorth};
 use tillgate_domain::time::Timestamp;
+use tillgate_told::Sum;
 
 use super::approve::{self, Wake};
 use super::draft::{self, BTC, Draft, FIAT, Validated};
@@ -92,7 +93,7 @@ pub(crate) enum OfferError {
     #[error(
         "another copy of this wallet paid {} BTC to {address}, in transaction {txid}: ask again only if that was for \
          something else",
-        format_btc(*.amount_sats)
+        Sum(format_btc(*.amount_sats))
     )]
     PaidBefore {
         /// The other copy's transaction.
@@ -266,13 +267,13 @@ fn other_than_the_refund(
     refund_sats: u64,
     market: Option<(Currency, &StoredRate)>,
 ) -> Option<FieldError> {
-    let must_be = |field, sum: &str| Some(FieldError::told(field, &Fault::NotTheRefund(sum.to_owned())));
+    let must_be = |field, sum| Some(FieldError::told(field, &Fault::NotTheRefund(Sum(sum))));
     match (amount, market) {
         (OfferAmount::Btc(sats), _) if sats == refund_sats => None,
-        (OfferAmount::Btc(_), _) => must_be(BTC, &format_btc(refund_sats)),
+        (OfferAmount::Btc(_), _) => must_be(BTC, format_btc(refund_sats)),
         (OfferAmount::Fiat(minor), Some((currency, market))) => {
             let worth = OfferWorth::of(OfferAmount::Btc(refund_sats), market.rate, currency).ok()?;
-            if worth.fiat_minor == minor { None } else { must_be(FIAT, &currency.format_minor(worth.fiat_minor)) }
+            if worth.fiat_minor == minor { None } else { must_be(FIAT, currency.format_minor(worth.fiat_minor)) }
         }
         // The missing rate is reported instead.
         (OfferAmount::Fiat(_), None) => None,

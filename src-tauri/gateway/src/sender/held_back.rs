@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bitcoin::{OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::money::format_btc;
+use tillgate_told::Sum;
 
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
@@ -104,8 +105,8 @@ fn is_ruled_out(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError>
 fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Wait {
     WaitCause::PaidByCopy.because(&Waits::CopyPays {
         txid: twin.txid,
-        noticed_at: twin.noticed_at.iso_seconds(),
-        amount: format_btc(payout.amount_sats),
+        noticed_at: twin.noticed_at.into(),
+        amount: Sum(format_btc(payout.amount_sats)),
         address: payout.address.clone(),
     })
 }

@@ -1,5 +1,7 @@
 //! Reasons why a setting cannot be changed.
 
+use tillgate_told::Sum;
+
 use crate::store::StoreError;
 
 /// Why a setting cannot be changed.
@@ -36,7 +38,7 @@ pub enum SettingError {
     #[error(
         "minPayoutBtc may not be above dailyLimitBtc, and would be {minimum} above {daily}, so that no payout could be made; lower the one or raise the other, both at once if need be"
     )]
-    MinimumAboveDaily { minimum: String, daily: String },
+    MinimumAboveDaily { minimum: Sum, daily: Sum },
     /// The scheme of the URL does not fit the backend.
     #[error(
         "backend is {backend}, and {url} is not the URL of such a server: set both at once, like backend={backend} backendUrl={example}"

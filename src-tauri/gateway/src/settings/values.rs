@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
+use tillgate_told::Sum;
 use url::Url;
 
 use super::address_type::AddressType;
@@ -149,7 +150,7 @@ impl Settings {
         if daily == 0 || minimum <= daily {
             return Ok(());
         }
-        Err(SettingError::MinimumAboveDaily { minimum: btc_text(minimum), daily: btc_text(daily) })
+        Err(SettingError::MinimumAboveDaily { minimum: Sum(btc_text(minimum)), daily: Sum(btc_text(daily)) })
     }
 
     /// Refuses servers that only a proxy reaches, if there is none.

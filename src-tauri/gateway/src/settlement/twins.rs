@@ -7,6 +7,7 @@ use bitcoin::{Address, Script, Txid};
 use tillgate_domain::batch::{Position, Version};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::time::Timestamp;
+use tillgate_told::{Sum, Time};
 
 use super::conflict_height::conflict_height;
 use super::touched::Touched;
@@ -25,17 +26,17 @@ const OUTPUTS_NAMED: usize = 3;
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum CopyInUse {
     #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays {paid}")]
-    Paid { txid: Txid, at: String, paid: String },
+    Paid { txid: Txid, at: Time, paid: String },
     #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays this wallet alone")]
-    PaidItself { txid: Txid, at: String },
+    PaidItself { txid: Txid, at: Time },
     #[error(
         "another copy of this wallet is in use: it gave a customer the address of index {index}, to which transaction {txid} of {at} pays {amount} BTC"
     )]
-    GaveAddress { index: u32, txid: Txid, at: String, amount: String },
+    GaveAddress { index: u32, txid: Txid, at: Time, amount: Sum },
     #[error(
         "another copy of this wallet may be in use: transaction {txid} of {at} pays {amount} BTC to the change address of index {index}, which this copy has not used"
     )]
-    PaidChange { txid: Txid, at: String, amount: String, index: u32 },
+    PaidChange { txid: Txid, at: Time, amount: Sum, index: u32 },
 }
 
 /// Stores the position of a twin. Its first sight puts the sender on hold.
@@ -118,7 +119,7 @@ fn made(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<CopyInUse, 
     }
     let more = if paid.len() > OUTPUTS_NAMED { ", …" } else { "" };
     paid.truncate(OUTPUTS_NAMED);
-    let (txid, at) = (*txid, at.iso_seconds());
+    let (txid, at) = (*txid, at.into());
     Ok(if paid.is_empty() {
         CopyInUse::PaidItself { txid, at }
     } else {
@@ -143,7 +144,7 @@ pub(super) fn notice_address(
         tracing::info!(%txid, index, "coins came to an address that was given before the wallet was restored");
         return Ok(None);
     }
-    let (at, amount) = (at.iso_seconds(), format_btc(amount_sats));
+    let (at, amount) = (at.into(), Sum(format_btc(amount_sats)));
     let reason = CopyInUse::GaveAddress { index, txid: *txid, at, amount };
     tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
@@ -159,7 +160,7 @@ pub(super) fn notice_change(
     if outbox.tx.dangerous_restore()?.is_some() {
         return Ok(None);
     }
-    let (at, amount) = (at.iso_seconds(), format_btc(coin.amount_sats));
+    let (at, amount) = (at.into(), Sum(format_btc(coin.amount_sats)));
     let reason = CopyInUse::PaidChange { txid: *txid, at, amount, index: coin.index };
     outbox.tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))

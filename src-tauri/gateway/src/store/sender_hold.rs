@@ -128,6 +128,6 @@ fn before_others(reasons: &Telling) -> Option<Telling> {
     let is_others = reasons.values.contains_key("last");
     match reasons.values.get("first").filter(|_| is_others)? {
         TellingValue::Telling(first) => Some((**first).clone()),
-        TellingValue::Text(_) => None,
+        TellingValue::Text(_) | TellingValue::Sum { .. } | TellingValue::Time { .. } => None,
     }
 }

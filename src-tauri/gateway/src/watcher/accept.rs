@@ -5,6 +5,7 @@ use tillgate_domain::anomaly::Anomaly;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::Cause;
+use tillgate_told::Sum;
 
 use super::error::WatchError;
 
@@ -27,9 +28,9 @@ pub enum AcceptError {
     )]
     Less {
         /// The sum that would be accepted now, in BTC.
-        would: String,
+        would: Sum,
         /// The sum that was shown, in BTC.
-        shown: String,
+        shown: Sum,
     },
     /// No chain was ever watched.
     #[error("the chain has not been watched yet: check the Bitcoin backend and try again")]
@@ -60,7 +61,7 @@ pub(super) fn accept(
     let anomalies: Vec<Anomaly> = tx.anomalies_of_payment(row.seq)?.into_iter().map(|row| row.anomaly).collect();
     let acceptable_sats = may_accept(&row.payment, &receipts, &anomalies)?;
     if let Some(agreed_sats) = agreed_sats.filter(|agreed_sats| acceptable_sats < *agreed_sats) {
-        return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(agreed_sats) });
+        return Err(AcceptError::Less { would: Sum(format_btc(acceptable_sats)), shown: Sum(format_btc(agreed_sats)) });
     }
     let (advance, warnings) =
         payment::settle(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff)).map_err(WatchError::from)?;

@@ -102,7 +102,8 @@ fn begins_expression(before: Option<&TokenTree>) -> bool {
     }
 }
 
-/// A place of a text: its name, and the expression of its value.
+/// A place of a text: its name, and the expression of its value. A place without a form, such as `{amount}`, has the
+/// value of its type: a sum, a time, a sentence, or a text.
 struct Place {
     name: String,
     value: TokenStream,
@@ -147,17 +148,26 @@ fn name_among(places: &[Place], found: &Place) -> String {
 fn place_of(text: &Text, fields: &[(Ident, Type)], place: &str, form: &str, next: &mut usize) -> syn::Result<Place> {
     let format = if form.is_empty() { "{}".to_owned() } else { format!("{{:{form}}}") };
     let as_text = |value: &TokenStream| quote!(::tillgate_told::TellingValue::Text(::std::format!(#format, #value)));
+    let typed = |value: &TokenStream| {
+        quote!({
+            #[allow(unused_imports)]
+            use ::tillgate_told::{AsText as _, InSentence as _, OfItsType as _};
+            (&::tillgate_told::Place(#value)).value()
+        })
+    };
+    // An expression is borrowed. With a form it is always a text.
+    let of_argument = |value: &TokenStream| if form.is_empty() { typed(&quote!(&(#value))) } else { as_text(value) };
     if place.is_empty() {
         let at = *next;
         *next += 1;
         let missing = || syn::Error::new(text.literal.span(), "a place has no value");
         let (_, value) = text.arguments.get(at).ok_or_else(missing)?;
-        return Ok(Place { name: name_of(value, fields, at), value: as_text(value), of_type: None });
+        return Ok(Place { name: name_of(value, fields, at), value: of_argument(value), of_type: None });
     }
     if let Some((name, value)) = text.arguments.iter().find(|(name, _)| name.as_ref().is_some_and(|name| name == place))
     {
         let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
-        return Ok(Place { name: camel(&name), value: as_text(value), of_type: None });
+        return Ok(Place { name: camel(&name), value: of_argument(value), of_type: None });
     }
     let ident = if place.starts_with(|first: char| first.is_ascii_digit()) {
         format_ident!("_{place}")
@@ -166,15 +176,9 @@ fn place_of(text: &Text, fields: &[(Ident, Type)], place: &str, form: &str, next
     };
     let field = fields.iter().find(|(name, _)| *name == ident);
     Ok(match field {
-        Some((_, of_type)) if form.is_empty() => Place {
-            name: camel(&ident.to_string()),
-            value: quote!({
-                #[allow(unused_imports)]
-                use ::tillgate_told::{AsText as _, InSentence as _};
-                (&::tillgate_told::Place(#ident)).value()
-            }),
-            of_type: Some(of_type.clone()),
-        },
+        Some((_, of_type)) if form.is_empty() => {
+            Place { name: camel(&ident.to_string()), value: typed(&quote!(#ident)), of_type: Some(of_type.clone()) }
+        }
         Some(_) | None => Place { name: camel(&ident.to_string()), value: as_text(&quote!(#ident)), of_type: None },
     })
 }
@@ -274,7 +278,9 @@ fn variant(
     {
         let arm = quote!(#pattern => match #value {
             ::tillgate_told::TellingValue::Telling(telling) => *telling,
-            ::tillgate_told::TellingValue::Text(_) => #telling,
+            ::tillgate_told::TellingValue::Text(_)
+            | ::tillgate_told::TellingValue::Sum { .. }
+            | ::tillgate_told::TellingValue::Time { .. } => #telling,
         },);
         return Ok((arm, quote!(if !#collect { #adds })));
     }

@@ -4,4 +4,12 @@ import type { Telling } from "./Telling";
 /**
  * A value of a sentence.
  */
-export type TellingValue = string | Telling;
+export type TellingValue = string | { 
+/**
+ * The figure as in the sentence, such as `1,204.90`.
+ */
+sum: string, } | { 
+/**
+ * ISO 8601 with `Z`.
+ */
+time: string, } | Telling;

@@ -2,7 +2,7 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
-use tillgate_told::{Telling, Told};
+use tillgate_told::{Sum, Telling, Told};
 use ts_rs::TS;
 
 use super::view::VersionItem;
@@ -35,7 +35,7 @@ pub(in crate::console) enum BackendRefusal {
     #[error("the Bitcoin backend refused it: {words}")]
     Refused { words: String },
     #[error("the Bitcoin backend refused it: {words}. It names a fee of {fee} BTC")]
-    NamesFee { words: String, fee: String },
+    NamesFee { words: String, fee: Sum },
 }
 
 /// A transaction that was stored as the replacement of another.
@@ -64,7 +64,7 @@ impl From<&Refusal> for RefusalView {
         let fee_named = fee_named(words).map(BtcView::of_sats);
         let words_shown = quoted(words);
         let refusal = match &fee_named {
-            Some(fee) => BackendRefusal::NamesFee { words: words_shown, fee: fee.shown.clone() },
+            Some(fee) => BackendRefusal::NamesFee { words: words_shown, fee: Sum(fee.shown.clone()) },
             None => BackendRefusal::Refused { words: words_shown },
         };
         Self { message: refusal.telling(), fee_named, fee_may_help: may_a_higher_fee_help(words) }

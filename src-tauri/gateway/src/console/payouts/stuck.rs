@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::id::Id;
-use tillgate_told::{Telling, Told};
+use tillgate_told::{Sum, Telling, Time, Told};
 use ts_rs::TS;
 
 use super::fee_rate::rate_shown;
@@ -28,23 +28,23 @@ const RATE_VBYTES: u64 = 1_000;
 #[derive(Debug, thiserror::Error, Told)]
 pub(in crate::console) enum StuckSentence {
     #[error("payout {id} of {amount} BTC to {address} was sent {hours} {} ago and is in no block. {pays}", noun(*.hours))]
-    Unconfirmed { id: Id, amount: String, address: String, hours: u64, pays: StuckPays },
+    Unconfirmed { id: Id, amount: Sum, address: String, hours: u64, pays: StuckPays },
     #[error(
         "the Bitcoin backend refused the transaction of payout {id} of {amount} BTC to {address}: {words}. It is offered again after each block. {pays}"
     )]
-    Refused { id: Id, amount: String, address: String, words: String, pays: StuckPays },
+    Refused { id: Id, amount: Sum, address: String, words: String, pays: StuckPays },
     #[error(
         "the Bitcoin backend refused the transaction of payout {id} of {amount} BTC to {address}, because another transaction spends its coins. It is offered again after each block. {pays}"
     )]
-    Spent { id: Id, amount: String, address: String, pays: StuckPays },
+    Spent { id: Id, amount: Sum, address: String, pays: StuckPays },
     #[error(
         "the Bitcoin backend took the transaction of payout {id} of {amount} BTC to {address} at {at}, and its mempool does not show it. It is offered again after each block. A node with -privatebroadcast shows it once another node sends it back. {pays}"
     )]
-    Unseen { id: Id, amount: String, address: String, at: String, pays: StuckPays },
+    Unseen { id: Id, amount: Sum, address: String, at: Time, pays: StuckPays },
     #[error(
         "payout {id} of {amount} BTC to {address} can never arrive: block {height} holds another transaction that spends its coins. The payout fails once that block has {FINAL_CONFIRMATIONS} confirmations; then request a new payout"
     )]
-    RuledOut { id: Id, amount: String, address: String, height: u32 },
+    RuledOut { id: Id, amount: Sum, address: String, height: u32 },
 }
 
 /// The fee of a stuck payout, as a sentence of its own.
@@ -57,9 +57,9 @@ pub(in crate::console) enum StuckPays {
     #[error("It is being cancelled")]
     Cancelled,
     #[error("It pays {rate} sat/vB; the present fee rate is {wanted} sat/vB")]
-    Less { rate: String, wanted: String },
+    Less { rate: Sum, wanted: Sum },
     #[error("It pays {rate} sat/vB")]
-    Rate { rate: String },
+    Rate { rate: Sum },
 }
 
 const fn noun(hours: u64) -> &'static str {
@@ -191,12 +191,12 @@ fn may_a_fee_help(cause: &StuckCause) -> bool {
 
 fn sentence(stuck: &Stuck, fee_rate: &str, wanted: Option<String>) -> StuckSentence {
     let Stuck { payout, cause, offered } = stuck;
-    let (id, amount, address) = (payout.id, BtcView::of_sats(payout.amount_sats).shown, payout.address.clone());
-    let rate = fee_rate.to_owned();
+    let (id, amount, address) = (payout.id, Sum(BtcView::of_sats(payout.amount_sats).shown), payout.address.clone());
+    let rate = Sum(fee_rate.to_owned());
     let pays = match (offered.pays, wanted) {
         (true, _) if !may_a_fee_help(cause) => StuckPays::NoFeeHelps,
         (false, _) => StuckPays::Cancelled,
-        (true, Some(wanted)) => StuckPays::Less { rate, wanted },
+        (true, Some(wanted)) => StuckPays::Less { rate, wanted: Sum(wanted) },
         (true, None) => StuckPays::Rate { rate },
     };
     match cause {
@@ -205,9 +205,7 @@ fn sentence(stuck: &Stuck, fee_rate: &str, wanted: Option<String>) -> StuckSente
             StuckSentence::Refused { id, amount, address, words: quoted(words), pays }
         }
         StuckCause::Refused { words: None } => StuckSentence::Spent { id, amount, address, pays },
-        StuckCause::Unseen { taken_at } => {
-            StuckSentence::Unseen { id, amount, address, at: taken_at.iso_seconds(), pays }
-        }
+        StuckCause::Unseen { taken_at } => StuckSentence::Unseen { id, amount, address, at: (*taken_at).into(), pays },
         StuckCause::RuledOut { height } => StuckSentence::RuledOut { id, amount, address, height: *height },
     }
 }

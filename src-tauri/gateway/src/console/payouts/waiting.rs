@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
-use tillgate_told::Told as _;
+use tillgate_told::{Sum, Told as _};
 
 use crate::gateway::{Gateway, Wait, WaitCause, Waits};
 use crate::settings::Settings;
@@ -140,14 +140,14 @@ impl Queue {
         if !self.is_served {
             return why(WaitCause::Gateway, &Waits::NoGateway);
         }
-        let at = self.due_at?.max(self.now).iso_seconds();
+        let at = self.due_at?.max(self.now).into();
         why(WaitCause::Turn, &Waits::Turn { at })
     }
 }
 
 /// The spendable and the needed sum in BTC, if the coins are too few.
-fn too_few(spendable_sats: u64, needed_sats: u64) -> Option<(String, String)> {
-    (spendable_sats < needed_sats).then(|| (format_btc(spendable_sats), format_btc(needed_sats)))
+fn too_few(spendable_sats: u64, needed_sats: u64) -> Option<(Sum, Sum)> {
+    (spendable_sats < needed_sats).then(|| (Sum(format_btc(spendable_sats)), Sum(format_btc(needed_sats))))
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn too_few_coins_are_reported_in_btc() {
         assert_eq!(too_few(1_000, 1_000), None);
-        let sums = ("0.00001000".to_owned(), "2.50000000".to_owned());
+        let sums = (Sum("0.00001000".to_owned()), Sum("2.50000000".to_owned()));
         assert_eq!(too_few(1_000, 250_000_000), Some(sums));
     }
 }

@@ -3,7 +3,7 @@
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
-use tillgate_told::Telling;
+use tillgate_told::{Sum, Telling};
 
 use crate::notifications::outbox::OutboxError;
 use crate::sender::error::SendError;
@@ -27,13 +27,13 @@ pub(crate) enum ReplaceError {
         cap: u64,
     },
     /// The fee is higher than the sum that the transaction pays out.
-    #[error("the fee would be {} BTC, more than the {} BTC that the transaction pays out", format_btc(*.fee_sats), format_btc(*.pays_sats))]
+    #[error("the fee would be {} BTC, more than the {} BTC that the transaction pays out", Sum(format_btc(*.fee_sats)), Sum(format_btc(*.pays_sats)))]
     AbovePayout {
         fee_sats: u64,
         /// The sum of the payouts.
         pays_sats: u64,
     },
-    #[error("the fee is now {} BTC, more than the {} BTC that were agreed to: check it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
+    #[error("the fee is now {} BTC, more than the {} BTC that were agreed to: check it again", Sum(format_btc(*.fee_sats)), Sum(format_btc(*.agreed_sats)))]
     AboveAgreed {
         fee_sats: u64,
         /// The highest fee that staff agreed to.

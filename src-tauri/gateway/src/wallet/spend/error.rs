@@ -2,6 +2,7 @@
 
 use bitcoin::OutPoint;
 use tillgate_domain::money::format_btc;
+use tillgate_told::Sum;
 
 use super::payee::BadPayee;
 
@@ -10,8 +11,8 @@ use super::payee::BadPayee;
 pub(crate) enum DraftError {
     #[error(
         "the coins that can be spent now come to {} BTC, and {} BTC are needed with the fee",
-        format_btc(*.available_sats),
-        format_btc(*.needed_sats)
+        Sum(format_btc(*.available_sats)),
+        Sum(format_btc(*.needed_sats))
     )]
     NotEnough {
         /// Amounts and fee.

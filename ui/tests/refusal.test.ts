@@ -72,6 +72,14 @@ describe("in German", () => {
     expect(shown).toContain("1.204,90000000 BTC");
   });
 
+  test("each sum that another copy of the wallet paid has the marks of the locale", async () => {
+    const one = (sum: string, payee: string) => telling("PAID_TO_ONE", { amount: { sum }, payee });
+    const paid = telling("PAID_TO_AND", { before: one("0.50", "bc1q.5"), next: one("1,204.90", "bc1p") });
+    const values = { txid: "f".repeat(64), at: { time: "2026-01-12T12:06:20Z" }, paid };
+    const shown = await inGerman("COPY_IN_USE_PAID", values);
+    expect(shown).toContain("0,50 BTC (bc1q.5), 1.204,90 BTC (bc1p)");
+  });
+
   test("a time is shown as other times are", async () => {
     const at = "2026-01-12T12:06:20Z";
     const shown = await inGerman("WAITS_TURN", { at: { time: at } });

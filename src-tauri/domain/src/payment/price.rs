@@ -23,23 +23,42 @@ pub struct Price {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum PriceRefusal {
     /// The network does not relay an output of so small an amount.
-    #[error("must be worth at least {} BTC{}", Sum(format_btc(*.dust_limit_sats)), about(.worth_minor.as_ref(), .currency))]
+    #[error(
+        "must be worth at least {least} BTC (about {worth} {code} now)",
+        least = Sum(format_btc(*.dust_limit_sats)),
+        worth = Sum(.currency.format_minor(*.worth_minor)),
+        code = .currency.code()
+    )]
     TooSmall {
         /// The least that an output to the payment's address may hold, in satoshis.
         dust_limit_sats: u64,
-        /// The least price that reaches the limit, in minor units; `None` if it cannot be computed.
-        worth_minor: Option<i64>,
+        /// The least price that reaches the limit, in minor units.
+        worth_minor: i64,
         /// The price's currency.
         currency: Currency,
+    },
+    /// As [`Self::TooSmall`], if the least price cannot be computed.
+    #[error("must be worth at least {least} BTC", least = Sum(format_btc(*.dust_limit_sats)))]
+    TooFewSats {
+        /// The least that an output to the payment's address may hold, in satoshis.
+        dust_limit_sats: u64,
     },
     /// The price is worth more than all Bitcoin.
-    #[error("must be worth at most {} BTC{}", Sum(format_btc(MAX_SATS)), about(.worth_minor.as_ref(), .currency))]
+    #[error(
+        "must be worth at most {most} BTC (about {worth} {code} now)",
+        most = Sum(format_btc(MAX_SATS)),
+        worth = Sum(.currency.format_minor(*.worth_minor)),
+        code = .currency.code()
+    )]
     TooLarge {
-        /// The largest price within the bound, in minor units; `None` if it cannot be computed.
-        worth_minor: Option<i64>,
+        /// The largest price within the bound, in minor units.
+        worth_minor: i64,
         /// The price's currency.
         currency: Currency,
     },
+    /// As [`Self::TooLarge`], if the largest price cannot be computed.
+    #[error("must be worth at most {most} BTC", most = Sum(format_btc(MAX_SATS)))]
+    TooManySats,
 }
 
 impl Price {
@@ -56,24 +75,22 @@ impl Price {
         dust_limit_sats: u64,
     ) -> Result<Self, PriceRefusal> {
         let Some(rate) = market.less_spread(spread_per_mille) else {
-            return Err(PriceRefusal::TooLarge { worth_minor: None, currency });
+            return Err(PriceRefusal::TooManySats);
         };
         let worth_minor = |sats| rate.sats_to_minor_floor(sats, currency);
         match rate.price_to_sats(minor, currency).filter(|sats| *sats <= MAX_SATS) {
-            None => Err(PriceRefusal::TooLarge { worth_minor: worth_minor(MAX_SATS), currency }),
+            None => Err(worth_minor(MAX_SATS)
+                .map_or(PriceRefusal::TooManySats, |worth_minor| PriceRefusal::TooLarge { worth_minor, currency })),
             Some(amount_sats) if amount_sats < dust_limit_sats => {
-                // The next minor unit above is the first that is worth enough.
-                let worth_minor = worth_minor(dust_limit_sats).map(|minor| minor.saturating_add(1));
-                Err(PriceRefusal::TooSmall { dust_limit_sats, worth_minor, currency })
+                Err(worth_minor(dust_limit_sats).map_or(PriceRefusal::TooFewSats { dust_limit_sats }, |minor| {
+                    // The next minor unit above is the first that is worth enough.
+                    let worth_minor = minor.saturating_add(1);
+                    PriceRefusal::TooSmall { dust_limit_sats, worth_minor, currency }
+                }))
             }
             Some(amount_sats) => Ok(Self { minor, currency, rate, amount_sats, dust_limit_sats }),
         }
     }
-}
-
-fn about(worth_minor: Option<&i64>, currency: &Currency) -> String {
-    worth_minor
-        .map_or_else(String::new, |minor| format!(" (about {} {} now)", currency.format_minor(*minor), currency.code()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use bitcoin::{Address, Script, Txid};
 use tillgate_domain::batch::{Position, Version};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::time::Timestamp;
-use tillgate_told::{Sum, Time};
+use tillgate_told::{Sum, Telling, Time, Told as _};
 
 use super::conflict_height::conflict_height;
 use super::touched::Touched;
@@ -26,7 +26,7 @@ const OUTPUTS_NAMED: usize = 3;
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub(crate) enum CopyInUse {
     #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays {paid}")]
-    Paid { txid: Txid, at: Time, paid: String },
+    Paid { txid: Txid, at: Time, paid: PaidTo },
     #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays this wallet alone")]
     PaidItself { txid: Txid, at: Time },
     #[error(
@@ -37,6 +37,17 @@ pub(crate) enum CopyInUse {
         "another copy of this wallet may be in use: transaction {txid} of {at} pays {amount} BTC to the change address of index {index}, which this copy has not used"
     )]
     PaidChange { txid: Txid, at: Time, amount: Sum, index: u32 },
+}
+
+/// The payments of a transaction to others.
+#[derive(Debug, thiserror::Error, tillgate_told::Told)]
+pub(crate) enum PaidTo {
+    #[error("{amount} BTC ({payee})")]
+    One { amount: Sum, payee: String },
+    #[error("{before}, {next}")]
+    And { before: Telling, next: Telling },
+    #[error("{before}, …")]
+    More { before: Telling },
 }
 
 /// Stores the position of a twin. Its first sight puts the sender on hold.
@@ -114,17 +125,22 @@ fn made(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<CopyInUse, 
         if !outbox.gateway.is_ours(outbox.tx, &output.script_pubkey)? {
             let address = Address::from_script(&output.script_pubkey, network);
             let payee = address.map_or_else(|_| output.script_pubkey.to_hex_string(), |address| address.to_string());
-            paid.push(format!("{} BTC ({payee})", format_btc(output.value.to_sat())));
+            paid.push(PaidTo::One { amount: Sum(format_btc(output.value.to_sat())), payee });
         }
     }
-    let more = if paid.len() > OUTPUTS_NAMED { ", …" } else { "" };
-    paid.truncate(OUTPUTS_NAMED);
     let (txid, at) = (*txid, at.into());
-    Ok(if paid.is_empty() {
-        CopyInUse::PaidItself { txid, at }
-    } else {
-        CopyInUse::Paid { txid, at, paid: paid.join(", ") + more }
+    Ok(match all_of(paid) {
+        Some(paid) => CopyInUse::Paid { txid, at, paid },
+        None => CopyInUse::PaidItself { txid, at },
     })
+}
+
+/// The payments as one sentence, with [`OUTPUTS_NAMED`] of them at most; `None` if there are none.
+fn all_of(paid: Vec<PaidTo>) -> Option<PaidTo> {
+    let are_more = paid.len() > OUTPUTS_NAMED;
+    let named = paid.into_iter().take(OUTPUTS_NAMED);
+    let all = named.reduce(|before, next| PaidTo::And { before: before.telling(), next: next.telling() })?;
+    Some(if are_more { PaidTo::More { before: all.telling() } } else { all })
 }
 
 /// Puts the sender on hold after a transaction paid addresses that no payment here has: another copy of this wallet
@@ -196,5 +212,24 @@ impl UnminedTwins {
             outputs.any(|it| it.script_pubkey == payout.script && it.value.to_sat() == payout.amount_sats)
         };
         self.0.iter().filter(pays)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_three_payments_of_another_copy_are_named() {
+        let paid = |count: u64| {
+            let one = |sats| PaidTo::One { amount: Sum(format_btc(sats)), payee: format!("payee{sats}") };
+            all_of((1..=count).map(one).collect()).map(|paid| paid.to_string())
+        };
+        assert_eq!(paid(0), None);
+        let first = "0.00000001 BTC (payee1)";
+        assert_eq!(paid(1).as_deref(), Some(first));
+        let three = format!("{first}, 0.00000002 BTC (payee2), 0.00000003 BTC (payee3)");
+        assert_eq!(paid(3), Some(three.clone()));
+        assert_eq!(paid(4), Some(three + ", …"));
     }
 }

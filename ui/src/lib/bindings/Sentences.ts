@@ -676,10 +676,20 @@ export const VALUES = {
   OFFER_PAID_BEFORE: ["amountSats", "address", "txid"],
   /** must be worth at most {value0} BTC: ask for less */
   OFFER_TOO_LARGE: ["value0"],
-  /** must be worth at most {value0} BTC{worthMinor} */
-  PRICE_REFUSAL_TOO_LARGE: ["value0", "worthMinor"],
-  /** must be worth at least {dustLimitSats} BTC{worthMinor} */
-  PRICE_REFUSAL_TOO_SMALL: ["dustLimitSats", "worthMinor"],
+  /** {before}, {next} */
+  PAID_TO_AND: ["before", "next"],
+  /** {before}, … */
+  PAID_TO_MORE: ["before"],
+  /** {amount} BTC ({payee}) */
+  PAID_TO_ONE: ["amount", "payee"],
+  /** must be worth at least {least} BTC */
+  PRICE_REFUSAL_TOO_FEW_SATS: ["least"],
+  /** must be worth at most {most} BTC (about {worth} {code} now) */
+  PRICE_REFUSAL_TOO_LARGE: ["most", "worth", "code"],
+  /** must be worth at most {most} BTC */
+  PRICE_REFUSAL_TOO_MANY_SATS: ["most"],
+  /** must be worth at least {least} BTC (about {worth} {code} now) */
+  PRICE_REFUSAL_TOO_SMALL: ["least", "worth", "code"],
   /** the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins that came between these blocks are not seen */
   PRUNED: ["first", "birth"],
   /** no rate source answers: check that this computer reaches the internet */

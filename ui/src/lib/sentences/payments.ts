@@ -51,7 +51,9 @@ export const PAYMENTS = {
   NOT_WATCHED_SILENT: () =>
     "the Bitcoin chain was never synchronised, or has not been watched for 10 minutes",
   NO_ENTROPY: () => "the operating system gave no random bytes",
-  PRICE_REFUSAL_TOO_LARGE: (v) => `must be worth at most ${v.value0} BTC${v.worthMinor}`,
-  PRICE_REFUSAL_TOO_SMALL: (v) => `must be worth at least ${v.dustLimitSats} BTC${v.worthMinor}`,
+  PRICE_REFUSAL_TOO_FEW_SATS: (v) => `must be worth at least ${v.least} BTC`,
+  PRICE_REFUSAL_TOO_LARGE: (v) => `must be worth at most ${v.most} BTC (about ${v.worth} ${v.code} now)`,
+  PRICE_REFUSAL_TOO_MANY_SATS: (v) => `must be worth at most ${v.most} BTC`,
+  PRICE_REFUSAL_TOO_SMALL: (v) => `must be worth at least ${v.least} BTC (about ${v.worth} ${v.code} now)`,
   RATE_UNAVAILABLE: (v) => `there is no fresh exchange rate for ${v.currency}: ${v.reason}`,
 } satisfies Partial<Catalogue>;

@@ -8,6 +8,9 @@ export const WAITS = {
   BAD_PAYEE_NOBODY: () => "a transaction without a payee was requested",
   BAD_PAYEE_SCRIPT: (v) => `the script ${v._0} is not of a type that can be paid`,
   BAD_PAYEE_TOO_MUCH: () => "the amounts come to more than 21 million bitcoin",
+  PAID_TO_AND: (v) => `${v.before}, ${v.next}`,
+  PAID_TO_MORE: (v) => `${v.before}, …`,
+  PAID_TO_ONE: (v) => `${v.amount} BTC (${v.payee})`,
   SIGN_INPUT: (v) => `input ${v._0} cannot be signed: the transaction does not fit its coins`,
   SIGN_WRONG_WORDS: () =>
     "the words in the secret store are not those of this wallet: its descriptors in the database come from other words. Put the words of this wallet back, from your backup",

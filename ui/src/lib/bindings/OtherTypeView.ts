@@ -12,4 +12,8 @@ addressType: string,
 /**
  * The sum of the coins, as the look found them.
  */
-sum: BtcView, };
+sum: BtcView, 
+/**
+ * When that look ended, ISO 8601. No later look tells whether the coins are still there.
+ */
+lookedTime: string | null, };

@@ -15,8 +15,6 @@ pub(crate) enum FailureReason {
     Keyring,
     #[error("it could not be sent in time: the fees of the network were above the cap")]
     Fees,
-    #[error("it could not be sent in time: the fee rate of the network was not known")]
-    NoEstimate,
     #[error("it could not be sent in time: its transaction could not be made")]
     Other,
     #[error("it was cancelled by staff")]

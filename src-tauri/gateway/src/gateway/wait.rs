@@ -179,13 +179,13 @@ impl WaitCause {
             Self::SmallCoins => FailureReason::SmallCoins,
             Self::Keyring => FailureReason::Keyring,
             Self::Fees => FailureReason::Fees,
-            Self::NoEstimate => FailureReason::NoEstimate,
             Self::Turn
             | Self::Gateway
             | Self::Hold
             | Self::HoldRestored
             | Self::Restored
             | Self::RestoreStopped
+            | Self::NoEstimate
             | Self::Chain
             | Self::Node
             | Self::OtherCopy

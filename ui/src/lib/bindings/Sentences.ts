@@ -410,8 +410,6 @@ export const VALUES = {
   FAILURE_REASON_GIVEN_UP: [],
   /** it could not be sent in time: the keyring was locked or missing */
   FAILURE_REASON_KEYRING: [],
-  /** it could not be sent in time: the fee rate of the network was not known */
-  FAILURE_REASON_NO_ESTIMATE: [],
   /** it could not be sent in time: its transaction could not be made */
   FAILURE_REASON_OTHER: [],
   /** it was rejected by staff */

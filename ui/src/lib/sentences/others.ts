@@ -4,8 +4,6 @@ import type { Catalogue } from "./catalogue";
 export const OTHERS = {
   DISK_NEARLY_FULL: () =>
     "the disk is nearly full: new records and resends are refused; everything else continues",
-  NAMED_RATE_NOT_WAITING: (v) => `the payout is ${v._0}: ${v._1}`,
-  NAMED_RATE_OBSTACLE: (v) => `the payout cannot be sent now: ${v._0}`,
   REFUSAL_CUSTOMERS_DISPLAY: () => "The customer's display can only show a payment.",
   REFUSAL_DATABASE: () => "the database could not be read or written: try again",
   REFUSAL_FILE_NOT_SAVED: (v) =>

@@ -68,6 +68,8 @@ export const PAYOUTS = {
     `Payout below minimum: a payout is ${v.minimumSats} BTC at least. Ask for more`,
   LIMIT_REFUSAL_DUST: (v) =>
     `Refund is dust: the network relays no output below ${v.dustSats} BTC to this address. Dismiss the anomaly`,
+  NAMED_RATE_NOT_WAITING: (v) => `the payout is ${v._0}: ${v._1}`,
+  NAMED_RATE_OBSTACLE: (v) => `the payout cannot be sent now: ${v._0}`,
   OFFER_INVALID: () => "the request is not valid",
   OFFER_KEY_REUSED: () => "this Idempotency-Key was used with another request",
   OFFER_PAID_BEFORE: (v) =>

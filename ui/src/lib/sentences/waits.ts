@@ -39,7 +39,6 @@ export const WAITS = {
   FAILURE_REASON_FEES: () => "it could not be sent in time: the fees of the network were above the cap",
   FAILURE_REASON_GIVEN_UP: () => "it was cancelled, and the coins went back to the wallet",
   FAILURE_REASON_KEYRING: () => "it could not be sent in time: the keyring was locked or missing",
-  FAILURE_REASON_NO_ESTIMATE: () => "it could not be sent in time: the fee rate of the network was not known",
   FAILURE_REASON_OTHER: () => "it could not be sent in time: its transaction could not be made",
   FAILURE_REASON_REJECTED: () => "it was rejected by staff",
   FAILURE_REASON_REJECTED_FOR: (v) => `it was rejected by staff: “${v.reason}”`,

@@ -1,7 +1,7 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import { aboutWords, restoreLines, wordsIn } from "../src/lib/golive";
-import { production, restoring, status } from "./fixture";
+import { production, restoring, status, telling } from "./fixture";
 import { begin, click, page, type } from "./guide";
 import { host, open } from "./panel";
 
@@ -46,6 +46,7 @@ describe("new words", () => {
       errorType: "VALIDATION_FAILED",
       message: "word 9 does not match: look at what you wrote down",
       field: "told",
+      told: [telling("word 9 does not match: look at what you wrote down", "DRAFT_WRONG", { _0: "9" })],
     });
     await type("Word 3", " Able ");
     await type("Word 9", "abuse");

@@ -71,8 +71,8 @@ describe("a new payout", () => {
 
   test("above the daily limit names its reset and its page", async () => {
     const amountProblem = telling("Payout above daily limit", "LIMIT_REFUSAL_ABOVE_DAILY_LIMIT", {
-      availableSats: "0.00300000",
-      until: "2026-01-13T00:00:00Z",
+      availableSats: { sum: "0.00300000" },
+      until: { time: "2026-01-13T00:00:00Z" },
     });
     host.reply("estimatePayout", estimate({ amountProblem, balanceShort: true }));
     open("#/new-payout");

@@ -1,5 +1,6 @@
-//! The one text of all bodies with the same JSON value. Names are sorted and blanks are left out. Strings are unescaped,
-//! and zeros at the end of a fraction are left out. A string that holds a number stays a string.
+//! One text for bodies with the same JSON value. Names are sorted and blanks are left out. Strings are unescaped,
+//! and zeros at the end of a fraction are left out. A string that holds a number stays a string. Numbers with an exponent
+//! stay as they are, so `1e1` differs from `10`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -41,6 +41,20 @@ pub struct PayoutAddress {
     pub text: String,
 }
 
+/// The network of an address, as its first letters show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
+pub enum FoundNetwork {
+    /// The network whose coins have a price.
+    #[error("Bitcoin's main network")]
+    Main,
+    /// Testnet or signet, whose addresses begin alike.
+    #[error("a test network")]
+    Test,
+    /// A network of one machine.
+    #[error("the regtest network")]
+    Regtest,
+}
+
 /// Why a text is not an address that may be paid. Each message follows the name of the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum AddressRefusal {
@@ -75,7 +89,7 @@ pub enum AddressRefusal {
     #[error("is an address of {found}; payouts go to addresses like {wanted} here: ask the recipient for one")]
     OtherNetwork {
         /// The address's network.
-        found: &'static str,
+        found: FoundNetwork,
         /// Examples of the addresses of the gateway's network.
         wanted: &'static str,
     },
@@ -224,20 +238,11 @@ fn judge_program(program: &WitnessProgram) -> Result<(), AddressRefusal> {
 }
 
 /// The network of an address, in words; legacy addresses do not tell the test networks apart.
-fn network_of(lower: &str) -> &'static str {
+fn network_of(lower: &str) -> FoundNetwork {
     match lower {
-        text if text.starts_with("bcrt1") => name(Network::Regtest),
-        text if text.starts_with("bc1") || text.starts_with(['1', '3']) => name(Network::Bitcoin),
-        _ => "a test network",
-    }
-}
-
-const fn name(network: Network) -> &'static str {
-    match network {
-        Network::Bitcoin => "Bitcoin's main network",
-        Network::Testnet | Network::Testnet4 => "testnet",
-        Network::Signet => "signet",
-        _ => "regtest",
+        text if text.starts_with("bcrt1") => FoundNetwork::Regtest,
+        text if text.starts_with("bc1") || text.starts_with(['1', '3']) => FoundNetwork::Main,
+        _ => FoundNetwork::Test,
     }
 }
 

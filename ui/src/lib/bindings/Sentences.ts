@@ -486,6 +486,12 @@ export const VALUES = {
   FOREIGN_CHARACTER_NAMED: ["code", "name"],
   /** holds the character "{character}" (U+{code}), which no address has: give the address alone */
   FOREIGN_CHARACTER_OTHER: ["character", "code"],
+  /** Bitcoin's main network */
+  FOUND_NETWORK_MAIN: [],
+  /** the regtest network */
+  FOUND_NETWORK_REGTEST: [],
+  /** a test network */
+  FOUND_NETWORK_TEST: [],
   /** {count} {count_2} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again */
   GIVEN_UP: ["count", "count_2"],
   /** {count} {count_2} made after this backup */
@@ -674,6 +680,22 @@ export const VALUES = {
   OFFER_PAID_BEFORE: ["amountSats", "address", "txid"],
   /** must be worth at most {value0} BTC: ask for less */
   OFFER_TOO_LARGE: ["value0"],
+  /** Chinese */
+  OTHER_LANGUAGE_CHINESE: [],
+  /** Czech */
+  OTHER_LANGUAGE_CZECH: [],
+  /** French */
+  OTHER_LANGUAGE_FRENCH: [],
+  /** Italian */
+  OTHER_LANGUAGE_ITALIAN: [],
+  /** Japanese */
+  OTHER_LANGUAGE_JAPANESE: [],
+  /** Korean */
+  OTHER_LANGUAGE_KOREAN: [],
+  /** Portuguese */
+  OTHER_LANGUAGE_PORTUGUESE: [],
+  /** Spanish */
+  OTHER_LANGUAGE_SPANISH: [],
   /** {before}, {next} */
   PAID_TO_AND: ["before", "next"],
   /** {before}, … */

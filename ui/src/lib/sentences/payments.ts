@@ -55,5 +55,4 @@ export const PAYMENTS = {
   PRICE_REFUSAL_TOO_LARGE: (v) => `must be worth at most ${v.most} BTC (about ${v.worth} ${v.code} now)`,
   PRICE_REFUSAL_TOO_MANY_SATS: (v) => `must be worth at most ${v.most} BTC`,
   PRICE_REFUSAL_TOO_SMALL: (v) => `must be worth at least ${v.least} BTC (about ${v.worth} ${v.code} now)`,
-  RATE_UNAVAILABLE: (v) => `there is no fresh exchange rate for ${v.currency}: ${v.reason}`,
 } satisfies Partial<Catalogue>;

@@ -39,28 +39,12 @@ export const PAYOUTS = {
     "an earlier refund sent these coins back after all: reject this offer, and dismiss the anomaly",
   APPROVE_REFUND_COINS_GONE: () =>
     "the coins that this payout would send back are gone, or have too few confirmations again: approve it later; once the offer has lapsed the anomaly is open again",
-  BAD_WORDS_CHECKSUM: () =>
-    "each word is in the list, but the checksum is wrong: one word was written down wrong, or two changed places",
-  BAD_WORDS_COUNT: (v) => `a wallet has 12, 15, 18, 21 or 24 words, and ${v._0} were given`,
-  BAD_WORDS_DESCRIPTOR: () =>
-    "this is a descriptor, not words: restore it in a program that reads descriptors, and send the coins to a new wallet of Tillgate",
-  BAD_WORDS_ELECTRUM: () =>
-    "these are the words of an Electrum seed, which makes other keys than BIP39's: restore it in Electrum, and send its coins to a new wallet of Tillgate",
-  BAD_WORDS_EXTENDED_KEY: () =>
-    "this is an extended key (like xprv or xpub), not words: restore it in a program that reads such keys, and send the coins to a new wallet of Tillgate",
-  BAD_WORDS_NOT_IN_LIST: (v) =>
-    `word ${v._0} is not in the list of BIP39's English words: look at its spelling`,
-  BAD_WORDS_OTHER_LANGUAGE: (v) =>
-    `these are ${v._0} words, and only English words are read: restore them in a program that knows ${v._0} words, and send the coins to a new wallet of Tillgate`,
-  BAD_WORDS_PASSPHRASE: (v) =>
-    `the first ${v._0} words are a wallet's, and a word follows: a passphrase (25th word) is not supported; restore the wallet in a program that takes it, and send the coins to a new wallet of Tillgate`,
-  BAD_WORDS_SEED_QR: () =>
-    "these are the digits of a SeedQR: let the device that shows it show the words, and type the words",
-  BAD_WORDS_SLIP39: (v) =>
-    `${v._0} words are a share of SLIP39 (Trezor's Shamir backup), not BIP39's words: restore the shares in a device or program that reads them, and send the coins to a new wallet of Tillgate`,
   DRAFT_GONE: () =>
     "these words are no longer kept: they were used, replaced by others, or shown more than 15 minutes ago; begin again, and write down the new ones",
   DRAFT_WRONG: (v) => `word ${v._0} does not match: look at what you wrote down`,
+  FOUND_NETWORK_MAIN: () => "Bitcoin's main network",
+  FOUND_NETWORK_REGTEST: () => "the regtest network",
+  FOUND_NETWORK_TEST: () => "a test network",
   LIMIT_INVALID: () => "the request is not valid",
   LIMIT_REFUSAL_ABOVE_DAILY_LIMIT: (v) =>
     `Payout above daily limit: ${v.availableSats} BTC are left of it until ${v.until}. Ask for less, wait, or have the limit raised`,

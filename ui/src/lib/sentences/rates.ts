@@ -15,6 +15,7 @@ export const RATES = {
     `${v.silent} of ${v.all} rate sources do not answer (${v.names}): check that this computer reaches the internet`,
   RATE_SOURCES_STRAYS: (v) =>
     `the rate source ${v.name} strays from the others by more than 5 % and is left out of ${v.currencies}`,
+  RATE_UNAVAILABLE: (v) => `there is no fresh exchange rate for ${v.currency}: ${v.reason}`,
   UNFETCHED_BAD_URL: () => "the URL cannot be used",
   UNFETCHED_CERTIFICATES: (v) => `the system's certificates cannot be read: “${v._0}”`,
   UNFETCHED_COMPRESSED: () => "the server compressed its answer, and compressed answers are not read",

@@ -2,6 +2,25 @@
 import type { Catalogue } from "./catalogue";
 
 export const WALLET = {
+  BAD_WORDS_CHECKSUM: () =>
+    "each word is in the list, but the checksum is wrong: one word was written down wrong, or two changed places",
+  BAD_WORDS_COUNT: (v) => `a wallet has 12, 15, 18, 21 or 24 words, and ${v._0} were given`,
+  BAD_WORDS_DESCRIPTOR: () =>
+    "this is a descriptor, not words: restore it in a program that reads descriptors, and send the coins to a new wallet of Tillgate",
+  BAD_WORDS_ELECTRUM: () =>
+    "these are the words of an Electrum seed, which makes other keys than BIP39's: restore it in Electrum, and send its coins to a new wallet of Tillgate",
+  BAD_WORDS_EXTENDED_KEY: () =>
+    "this is an extended key (like xprv or xpub), not words: restore it in a program that reads such keys, and send the coins to a new wallet of Tillgate",
+  BAD_WORDS_NOT_IN_LIST: (v) =>
+    `word ${v._0} is not in the list of BIP39's English words: look at its spelling`,
+  BAD_WORDS_OTHER_LANGUAGE: (v) =>
+    `these are ${v._0} words, and only English words are read: restore them in a program that knows ${v._0} words, and send the coins to a new wallet of Tillgate`,
+  BAD_WORDS_PASSPHRASE: (v) =>
+    `the first ${v._0} words are a wallet's, and a word follows: a passphrase (25th word) is not supported; restore the wallet in a program that takes it, and send the coins to a new wallet of Tillgate`,
+  BAD_WORDS_SEED_QR: () =>
+    "these are the digits of a SeedQR: let the device that shows it show the words, and type the words",
+  BAD_WORDS_SLIP39: (v) =>
+    `${v._0} words are a share of SLIP39 (Trezor's Shamir backup), not BIP39's words: restore the shares in a device or program that reads them, and send the coins to a new wallet of Tillgate`,
   DATA_DIR_IN_USE: (v) =>
     `the data directory ${v.path} is in use already, by another Tillgate${v.process}: stop it first, or name another --data-dir`,
   DATA_DIR_IO: (v) => `${v.action} ${v.path} failed: ${v.source}`,
@@ -15,6 +34,14 @@ export const WALLET = {
   LABELS_FILE_TOO_LARGE: (v) =>
     `the file has more than ${v.mebibytes} MiB: split it between two lines. Nothing was imported`,
   LABELS_FILE_UNREADABLE: (v) => `${v.path} cannot be read (${v.error}): nothing was imported`,
+  OTHER_LANGUAGE_CHINESE: () => "Chinese",
+  OTHER_LANGUAGE_CZECH: () => "Czech",
+  OTHER_LANGUAGE_FRENCH: () => "French",
+  OTHER_LANGUAGE_ITALIAN: () => "Italian",
+  OTHER_LANGUAGE_JAPANESE: () => "Japanese",
+  OTHER_LANGUAGE_KOREAN: () => "Korean",
+  OTHER_LANGUAGE_PORTUGUESE: () => "Portuguese",
+  OTHER_LANGUAGE_SPANISH: () => "Spanish",
   SECRET: (v) => `the store of secrets answers: “${v._0}”`,
   SETUP_BIRTHDAY: () =>
     "birthday must be the height of a block, or a date like 2024-05-31, and not in the future",

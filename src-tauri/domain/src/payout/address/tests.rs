@@ -60,13 +60,13 @@ fn an_address_in_capitals_is_the_same_in_small_letters() {
 #[test]
 fn another_networks_address_is_refused_with_both_named() {
     for (text, network, found) in [
-        (MAIN, REGTEST, "Bitcoin's main network"),
-        (TEST, REGTEST, "a test network"),
-        (OURS, Network::Bitcoin, "regtest"),
-        (OURS, Network::Signet, "regtest"),
-        ("1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", REGTEST, "Bitcoin's main network"),
-        ("3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy", REGTEST, "Bitcoin's main network"),
-        ("mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", Network::Bitcoin, "a test network"),
+        (MAIN, REGTEST, FoundNetwork::Main),
+        (TEST, REGTEST, FoundNetwork::Test),
+        (OURS, Network::Bitcoin, FoundNetwork::Regtest),
+        (OURS, Network::Signet, FoundNetwork::Regtest),
+        ("1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", REGTEST, FoundNetwork::Main),
+        ("3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy", REGTEST, FoundNetwork::Main),
+        ("mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", Network::Bitcoin, FoundNetwork::Test),
     ] {
         let refusal = parse(text, network).unwrap_err();
         assert!(matches!(refusal, AddressRefusal::OtherNetwork { found: its, .. } if its == found), "{text} {refusal}");

@@ -31,6 +31,43 @@ const ELECTRUM_KEY: &[u8] = b"Seed version";
 /// Versions of Electrum's seeds: first hexadecimal digits of the HMAC. Standard, segwit, and both with two factors.
 const ELECTRUM_VERSIONS: [&str; 4] = ["01", "100", "101", "102"];
 
+/// A language whose words BIP39 lists, and which are not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
+pub enum OtherLanguage {
+    #[error("Chinese")]
+    Chinese,
+    #[error("Czech")]
+    Czech,
+    #[error("French")]
+    French,
+    #[error("Italian")]
+    Italian,
+    #[error("Japanese")]
+    Japanese,
+    #[error("Korean")]
+    Korean,
+    #[error("Portuguese")]
+    Portuguese,
+    #[error("Spanish")]
+    Spanish,
+}
+
+impl OtherLanguage {
+    const fn of(language: Language) -> Option<Self> {
+        Some(match language {
+            Language::English => return None,
+            Language::SimplifiedChinese | Language::TraditionalChinese => Self::Chinese,
+            Language::Czech => Self::Czech,
+            Language::French => Self::French,
+            Language::Italian => Self::Italian,
+            Language::Japanese => Self::Japanese,
+            Language::Korean => Self::Korean,
+            Language::Portuguese => Self::Portuguese,
+            Language::Spanish => Self::Spanish,
+        })
+    }
+}
+
 /// Reason why a text is not a wallet's words. It never contains a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum BadWords {
@@ -50,7 +87,7 @@ pub enum BadWords {
     #[error(
         "these are {0} words, and only English words are read: restore them in a program that knows {0} words, and send the coins to a new wallet of Tillgate"
     )]
-    OtherLanguage(&'static str),
+    OtherLanguage(OtherLanguage),
     #[error("these are the digits of a SeedQR: let the device that shows it show the words, and type the words")]
     SeedQr,
     #[error(
@@ -208,7 +245,7 @@ fn is_bip39(words: &str) -> bool {
 }
 
 /// The language of another list that has more of the words than the English list, and most of them.
-fn other_language(typed: &[&str], known: &[Option<&str>]) -> Option<&'static str> {
+fn other_language(typed: &[&str], known: &[Option<&str>]) -> Option<OtherLanguage> {
     let normalized = typed.iter().map(|word| {
         let mut word = Cow::Borrowed(*word);
         Mnemonic::normalize_utf8_cow(&mut word);
@@ -223,24 +260,12 @@ fn other_language(typed: &[&str], known: &[Option<&str>]) -> Option<&'static str
         .collect();
     let in_list = |language: Language| normalized.iter().filter(|word| language.find_word(word).is_some()).count();
     let english = known.iter().flatten().count();
-    let others = Language::ALL.iter().filter(|language| **language != Language::English);
-    let (language, most) = others.map(|language| (language, in_list(*language))).max_by_key(|(_, count)| *count)?;
+    let (language, most) = Language::ALL
+        .iter()
+        .filter_map(|language| Some((OtherLanguage::of(*language)?, in_list(*language))))
+        .max_by_key(|(_, count)| *count)?;
     let is_told = normalized.len() >= COUNTS[0] && most > english && most * 2 > normalized.len();
-    is_told.then(|| name(*language))
-}
-
-const fn name(language: Language) -> &'static str {
-    match language {
-        Language::English => "English",
-        Language::SimplifiedChinese | Language::TraditionalChinese => "Chinese",
-        Language::Czech => "Czech",
-        Language::French => "French",
-        Language::Italian => "Italian",
-        Language::Japanese => "Japanese",
-        Language::Korean => "Korean",
-        Language::Portuguese => "Portuguese",
-        Language::Spanish => "Spanish",
-    }
+    is_told.then_some(language)
 }
 
 #[cfg(test)]
@@ -349,15 +374,16 @@ mod tests {
 
     #[test]
     fn words_of_another_language_are_told_as_that_languages() {
-        for language in Language::ALL.iter().filter(|language| **language != Language::English) {
+        for language in Language::ALL {
+            let Some(other) = OtherLanguage::of(*language) else { continue };
             let words = words_of(*language);
-            assert_eq!(refused(&words), BadWords::OtherLanguage(name(*language)), "{words}");
+            assert_eq!(refused(&words), BadWords::OtherLanguage(other), "{words}");
         }
         let unspaced = words_of(Language::SimplifiedChinese).replace(' ', "");
-        assert_eq!(refused(&unspaced), BadWords::OtherLanguage("Chinese"));
+        assert_eq!(refused(&unspaced), BadWords::OtherLanguage(OtherLanguage::Chinese));
         let spanish = words_of(Language::Spanish);
         let misspelt = format!("x{spanish}");
-        assert_eq!(refused(&misspelt), BadWords::OtherLanguage("Spanish"), "with a word that no list has");
+        assert_eq!(refused(&misspelt), BadWords::OtherLanguage(OtherLanguage::Spanish), "with a word that no list has");
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn compiled(features: &[&str]) -> Vec<u8> {
     for feature in features {
         command.args(["--cfg", &format!("feature=\"{feature}\"")]);
     }
-    let status = command.arg(root().join("src-tauri/gateway/src/machine/fail_points.rs")).status().unwrap();
+    let status = command.arg(root().join("src-tauri/machine/src/fail_points.rs")).status().unwrap();
     assert!(status.success());
     std::fs::read(library).unwrap()
 }

@@ -112,7 +112,7 @@ fn in_the_gateway_only_the_store_uses_rusqlite() {
 
 #[test]
 fn only_the_shell_uses_tauri() {
-    for krate in ["domain", "sandbox", "gateway", "nodes"] {
+    for krate in ["domain", "machine", "sandbox", "gateway", "nodes"] {
         for path in sources_below(&format!("src-tauri/{krate}"), &["rs"]) {
             assert!(!names_crate(&code(&path), "tauri"), "{} names tauri", path.display());
         }

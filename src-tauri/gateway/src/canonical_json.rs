@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
-
-use crate::json::{JsonObject, read_string};
+use tillgate_machine::json::{JsonObject, read_string};
 
 /// The canonical text of an object.
 pub(crate) fn canonical(object: &JsonObject<'_>) -> String {

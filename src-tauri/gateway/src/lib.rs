@@ -20,14 +20,11 @@ mod chain;
 mod cli;
 mod console;
 mod daemon;
-mod field_errors;
 mod funds;
 mod gateway;
 mod http;
-mod json;
 mod labels;
 mod ledger;
-mod machine;
 mod notifications;
 mod payments;
 mod payouts;
@@ -56,22 +53,22 @@ pub use app::App;
 pub use cli::{Hosted, NotServing, main};
 pub use console::{Actor, Command, CommandError, ListNews, NewsItem, Refusal, ShowBackups, Status, ask, dispatch};
 pub use gateway::Gateway;
-pub use machine::environment::Environment;
-pub use machine::locale::locale;
 pub use store::news::NewsKind;
+pub use tillgate_machine::environment::Environment;
+pub use tillgate_machine::locale::locale;
 
 /// Use cases and rows for the load driver (`src-tauri/bench`), which fills databases. No shell needs them.
 pub mod bench {
     pub use crate::chain::Broadcast;
     pub use crate::daemon::{Options, ensure_wallet, open};
-    pub use crate::machine::clock::machine_now;
-    pub use crate::machine::data_dir::{DataDir, IfMissing};
-    pub use crate::machine::environment::Environment;
-    pub use crate::machine::secrets::{Purpose, SecretsLocation};
     pub use crate::payments::{Author, Created, Draft, create};
     pub use crate::settings::Override;
     pub use crate::store::StoreError;
     pub use crate::store::notify_hosts::NotifyHosts;
     pub use crate::store::payment_lists::PaymentFilter;
     pub use crate::store::payments::PaymentRow;
+    pub use tillgate_machine::clock::machine_now;
+    pub use tillgate_machine::data_dir::{DataDir, IfMissing};
+    pub use tillgate_machine::environment::Environment;
+    pub use tillgate_machine::secrets::{Purpose, SecretsLocation};
 }

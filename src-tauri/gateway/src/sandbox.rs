@@ -18,7 +18,6 @@ use tillgate_sandbox::{BroadcastFault, Faults, Pay, Sandbox};
 
 use crate::app::App;
 use crate::gateway::Gateway;
-use crate::machine::fail_points::{self, Point};
 use crate::watcher::{LookPermit, WatchError};
 pub(crate) use calls::{Call, ROUTES, Route};
 use calls::{Change, Question};
@@ -26,6 +25,7 @@ pub(crate) use error::CallError;
 use error::refused;
 #[cfg(test)]
 pub(crate) use error::{BodyFault, Missing};
+use tillgate_machine::fail_points::{self, Point};
 
 /// Makes the call with this method and path below `/v2`, such as `/sandbox/blocks`. `body` is `null` if there is none.
 ///

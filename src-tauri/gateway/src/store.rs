@@ -66,7 +66,7 @@ pub(crate) use tx::Tx;
 
 use std::path::Path;
 
-use crate::machine::threads::Threads;
+use tillgate_machine::threads::Threads;
 
 /// The database of one environment.
 pub struct Store {

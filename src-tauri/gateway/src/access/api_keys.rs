@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use tillgate_domain::permission::Permissions;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::entropy::{Entropy, NoEntropy};
 
-use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::store::api_keys::ApiKey;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::{Store, StoreError};
@@ -169,8 +169,9 @@ fn is_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::entropy::SystemEntropy;
+
     use super::*;
-    use crate::machine::entropy::SystemEntropy;
 
     const NOW: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 

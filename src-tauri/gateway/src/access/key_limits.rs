@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
+use tillgate_machine::upper_bound::UpperBound;
 use tokio::time::Instant;
 
-use crate::machine::upper_bound::UpperBound;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Store, StoreError};
 

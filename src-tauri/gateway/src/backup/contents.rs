@@ -6,11 +6,11 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tillgate_machine::data_dir::{DATABASE, SANDBOX};
+use tillgate_machine::secrets::{Purpose, Secret};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::BackupError;
-use crate::machine::data_dir::{DATABASE, SANDBOX};
-use crate::machine::secrets::{Purpose, Secret};
 
 /// Longest manifest in bytes. Every manifest that we write is shorter.
 const LIST_MAX: u32 = 64 * 1_024;

@@ -3,11 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tillgate_machine::data_dir::DataDirError;
+use tillgate_machine::entropy::NoEntropy;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::SecretError;
+
 use crate::chain::backend::BackendError;
-use crate::machine::data_dir::DataDirError;
-use crate::machine::entropy::NoEntropy;
-use crate::machine::environment::Environment;
-use crate::machine::secrets::SecretError;
 use crate::store::StoreError;
 use crate::wallet::WalletError;
 

@@ -5,6 +5,10 @@ use std::io::BufReader;
 use std::path::Path;
 
 use bitcoin::Network;
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::data_dir::{DATABASE, SANDBOX};
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::{Purpose, Secret};
 use tillgate_sandbox::Sandbox;
 
 use super::contents::{self, Manifest, Secrets};
@@ -12,10 +16,6 @@ use super::error::BackupError;
 use super::key::{BackupKey, KeyRecipe};
 use super::sealed::{Closed, FileId};
 use crate::chain::backend::BackendError;
-use crate::machine::clock::machine_now;
-use crate::machine::data_dir::{DATABASE, SANDBOX};
-use crate::machine::environment::Environment;
-use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::holds_key;
 use crate::store::copy::{damage_of_copy, migrate_copy, read_copy};
 use crate::store::keychains::Keychain;

@@ -4,12 +4,12 @@ use std::fmt;
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use serde::{Deserialize, Serialize};
+use tillgate_machine::entropy::Entropy;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::Secret;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::BackupError;
-use crate::machine::entropy::Entropy;
-use crate::machine::environment::Environment;
-use crate::machine::secrets::Secret;
 
 pub(super) const KEY_BYTES: usize = 32;
 
@@ -157,8 +157,9 @@ impl BackupKey {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::entropy::SystemEntropy;
+
     use super::*;
-    use crate::machine::entropy::SystemEntropy;
 
     fn of(passphrase: &str, environment: Environment) -> Result<BackupKey, BackupError> {
         BackupKey::new(&Secret::new(passphrase.to_owned()), environment, &SystemEntropy)

@@ -6,9 +6,10 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use tillgate_machine::entropy::{Entropy, NoEntropy};
+
 use super::error::BackupError;
 use super::{contents, place};
-use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::store::backups::FolderRow;
 use crate::store::{Reader, StoreError};
 

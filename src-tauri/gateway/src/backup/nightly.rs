@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::{local_offset_ms, machine_now};
 use tillgate_told::{Telling, Time, Told};
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +14,6 @@ use super::mark::Mark;
 use super::schedule::{Before, next_at};
 use super::tidy::settle_interrupted;
 use crate::gateway::Gateway;
-use crate::machine::clock::{local_offset_ms, machine_now};
 use crate::store::backups::{BackupRow, BackupState};
 use crate::store::{Reader, StoreError};
 

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::{local_offset_ms, machine_now};
+use tillgate_machine::environment::Environment;
 
 use super::error::BackupError;
 use super::sealed::FileId;
 use crate::gateway::Gateway;
-use crate::machine::clock::{local_offset_ms, machine_now};
-use crate::machine::environment::Environment;
 
 /// Most backups of one day in the folder. That is one every nine seconds; more would be a mistake.
 const OF_ONE_DAY_MAX: u32 = 9_999;

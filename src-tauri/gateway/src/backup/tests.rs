@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::{Purpose, Secret, SecretsLocation};
 
 use super::key::BackupKey;
 use super::make::Job;
@@ -14,8 +16,6 @@ use super::*;
 use crate::console::backups::BackUp;
 use crate::console::settings::SetSetting;
 use crate::console::{Actor, ask};
-use crate::machine::environment::Environment;
-use crate::machine::secrets::{Purpose, Secret, SecretsLocation};
 use crate::store::StoreError;
 use crate::store::backups::BackupState;
 use crate::testing::World;
@@ -255,7 +255,7 @@ async fn a_pipe_in_the_place_of_an_old_backup_blocks_no_backup() {
 
 /// The machine's real clock. Each night of a test is two days later.
 fn machine_now_of_a_test() -> Timestamp {
-    crate::machine::clock::machine_now()
+    tillgate_machine::clock::machine_now()
 }
 
 #[tokio::test]

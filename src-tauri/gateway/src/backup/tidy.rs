@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tillgate_machine::environment::Environment;
+
 use super::error::BackupError;
 use super::sealed::FileId;
 use super::{examine, place};
 use crate::gateway::Gateway;
-use crate::machine::environment::Environment;
 
 /// Removes the oldest nightly backups beyond the setting `backupKeep`. A file is removed only if its id and the form of
 /// its name show that this installation wrote it.

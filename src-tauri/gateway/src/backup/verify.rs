@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::secrets::Secret;
 use tokio_util::sync::CancellationToken;
 
 use super::contents::Manifest;
@@ -14,8 +16,6 @@ use super::place::{self, Scratch};
 use super::sealed::FileId;
 use super::tidy;
 use crate::gateway::Gateway;
-use crate::machine::clock::machine_now;
-use crate::machine::secrets::Secret;
 
 /// A backup that would restore this wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bitcoin::Network;
+use tillgate_machine::clock::{Clock, machine_now};
 use tillgate_sandbox::{Sandbox, SandboxError};
 use tokio::runtime::Handle;
 
 use super::configured::Configured;
 use super::port::Chain;
 use super::sandbox::SandboxChain;
-use crate::machine::clock::{Clock, machine_now};
 
 #[derive(Clone)]
 pub(crate) enum Backend {

@@ -8,6 +8,7 @@ use parking_lot::RwLock;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::outgoing::Proxy;
 use tillgate_told::Telling;
 use tillgate_told::Told;
 use tokio::runtime::Handle;
@@ -20,7 +21,6 @@ use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeR
 use super::servers::Servers;
 use super::waker::{Active, Waker};
 use crate::chain::down::Down;
-use crate::machine::outgoing::Proxy;
 
 #[derive(Debug, Clone)]
 pub(crate) struct BackendOptions {

@@ -10,6 +10,8 @@ use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use tillgate_domain::chain::{Identity, Tip, TxPosition};
 use tillgate_domain::closing::CutOff;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::Clock;
+use tillgate_machine::fail_points::{self, Point};
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tillgate_told::Telling;
 use tokio::sync::Notify;
@@ -17,8 +19,6 @@ use tokio::sync::Notify;
 use super::port::{
     Broadcast, Chain, ChainDown, Covered, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees, TxFacts,
 };
-use crate::machine::clock::Clock;
-use crate::machine::fail_points::{self, Point};
 
 /// Limit of changes in one answer, to bound its memory.
 const VIEW_MAX: usize = 500;

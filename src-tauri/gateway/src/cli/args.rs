@@ -23,8 +23,8 @@ use self::wallet::Wallet;
 use crate::console::Command;
 use crate::console::doctor::Doctor;
 use crate::console::status::Status;
-use crate::machine::environment::Environment;
-use crate::machine::secrets::Secret;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::Secret;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::Value;
+use tillgate_machine::data_dir;
 
 use super::args::{Common, Form};
 use super::failure::Failure;
@@ -15,7 +16,6 @@ use super::{json, label_pages, passphrase, remedy, sheet_pages, statement_pages,
 use crate::console::backups::WRONG_PASSPHRASE;
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
-use crate::machine::data_dir;
 
 /// Runs the command and prints its answer in `form`.
 pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {

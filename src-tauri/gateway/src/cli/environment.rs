@@ -1,12 +1,13 @@
 //! Chooses the environment for a command line that names none, or refuses the line
 //! (docs/decisions/both-environments.md).
 
+use tillgate_machine::data_dir::{self, DataDirError};
+use tillgate_machine::environment::Environment;
+use tillgate_machine::wallet_mark;
+
 use super::args::CommonArgs;
 use super::failure::Failure;
 use crate::console::Command;
-use crate::machine::data_dir::{self, DataDirError};
-use crate::machine::environment::Environment;
-use crate::machine::wallet_mark;
 
 const BOTH_LIVE: &str = "test and production both exist here, and this command changes something: name one of them with \
                          --environment test or --environment production";
@@ -114,10 +115,10 @@ pub(super) fn is_live(common: &CommonArgs) -> Result<bool, DataDirError> {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use tillgate_machine::data_dir::{DataDir, IfMissing};
 
     use super::*;
     use crate::cli::args::Tillgate;
-    use crate::machine::data_dir::{DataDir, IfMissing};
 
     fn arguments(line: &str) -> CommonArgs {
         Tillgate::try_parse_from(line.split(' ')).unwrap().common

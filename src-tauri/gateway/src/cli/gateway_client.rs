@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tillgate_machine::data_dir::{self, DataDirError, IfMissing};
 
 use super::args::Common;
 use super::failure::Failure;
@@ -16,7 +17,6 @@ use crate::app::App;
 use crate::console::ask::Ask;
 use crate::console::{Actor, Command, CommandError, control, dispatch};
 use crate::daemon::{self, OpenError, Options};
-use crate::machine::data_dir::{self, DataDirError, IfMissing};
 
 /// Time to wait until a command releases the data directory, or a starting gateway answers.
 const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);

@@ -5,8 +5,9 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tillgate_machine::secrets::Secret;
+
 use super::failure::Failure;
-use crate::machine::secrets::Secret;
 
 /// Whether a person pressed Ctrl-C at a question. The program then cleans up, and ends with the exit status of Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -79,10 +80,10 @@ mod unix {
     use std::io::{self, Write as _};
 
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+    use tillgate_machine::secrets::Secret;
     use zeroize::Zeroizing;
 
     use crate::cli::ending;
-    use crate::machine::secrets::Secret;
 
     /// The longest line of a terminal, in bytes.
     const LINE_MAX: usize = 4_096;

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use tillgate_machine::data_dir;
+use tillgate_machine::environment::Environment;
 use tillgate_told::Telling;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -15,8 +17,6 @@ use super::options::options;
 use super::{call, environment, log, privacy, runtime, serve, usage};
 use crate::app::App;
 use crate::console::{Refusal, StatusView};
-use crate::machine::data_dir;
-use crate::machine::environment::Environment;
 
 /// The arguments of the gateway with a window.
 #[derive(Debug, Parser)]

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-
-use crate::machine::private_file;
+use tillgate_machine::private_file;
 
 /// The largest image, in bytes. In base64 it just fits into the 48 KiB of the setting `merchantLogo`.
 const IMAGE_MAX: u64 = 36_800;
@@ -50,8 +49,9 @@ fn kind(image: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::environment::Environment;
+
     use super::*;
-    use crate::machine::environment::Environment;
     use crate::settings::{SETTINGS, Settings};
 
     #[test]

@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Mutex;
 
+use tillgate_machine::threads;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::{Format, Writer};
@@ -14,7 +15,6 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
 use super::args::LogFormat;
-use crate::machine::threads;
 
 /// The log filter of a command: only the keyring's warnings, such as that it waits for a person. The command's answer
 /// says the rest.

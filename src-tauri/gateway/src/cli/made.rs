@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use tillgate_machine::secrets::Purpose;
+
 use super::args::Common;
 use crate::app::App;
 use crate::console::Command;
-use crate::machine::secrets::Purpose;
 
 /// The files that a command may create: the environment's folder and the secrets file. `DataDir::made` tells whether
 /// the folder was created.

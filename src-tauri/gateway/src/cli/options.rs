@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use tillgate_machine::data_dir::IfMissing;
+use tillgate_machine::secrets::SecretsLocation;
+
 use super::args::Common;
 use super::failure::Failure;
 use super::passphrase;
 use crate::daemon::Options;
-use crate::machine::data_dir::IfMissing;
-use crate::machine::secrets::SecretsLocation;
 use crate::settings::{Override, SETTINGS};
 
 /// The options to open a gateway with. Flags override environment variables, which override the stored settings.

@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use tillgate_machine::private_file;
+use tillgate_machine::secrets::Secret;
 use zeroize::Zeroizing;
 
 use super::args::Common;
@@ -12,8 +14,6 @@ use super::failure::Failure;
 use super::hidden;
 use crate::console::Command;
 use crate::console::backups::Passphrase;
-use crate::machine::private_file;
-use crate::machine::secrets::Secret;
 
 /// The ways for a script to give the secrets file's passphrase, which backups share if they have none of their own.
 const HOW: &str = "in TILLGATE_PASSPHRASE or from --passphrase-fd";

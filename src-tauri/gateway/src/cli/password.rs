@@ -2,13 +2,13 @@
 
 use std::io::{self, BufRead, IsTerminal as _};
 
+use tillgate_machine::secrets::Secret;
 use zeroize::Zeroizing;
 
 use super::failure::Failure;
 use super::hidden;
 use crate::console::Command;
 use crate::console::settings::BACKEND_PASSWORD;
-use crate::machine::secrets::Secret;
 
 /// The argument in place of the password: the password is read from the standard input.
 pub(super) const PASSWORD_IS_READ: &str = "-";

@@ -4,8 +4,9 @@
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
+use tillgate_machine::environment::Environment;
+
 use crate::console::Command;
-use crate::machine::environment::Environment;
 
 /// Options that select the gateway and its secrets.
 const NAMED: [&str; 3] = ["--data-dir", "--environment", "--secrets-file"];

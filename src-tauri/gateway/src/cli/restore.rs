@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde_json::json;
+use tillgate_machine::data_dir;
 
 use super::args::{Common, Form, Restore};
 use super::failure::Failure;
@@ -13,7 +14,6 @@ use super::passphrase;
 use super::remedy::as_given;
 use crate::backup::{self, BackupError, Restored};
 use crate::console::Actor;
-use crate::machine::data_dir;
 
 /// Restores the backup and prints the next steps.
 pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCode, Failure> {

@@ -3,11 +3,11 @@
 use std::io;
 use std::time::Duration;
 
+use tillgate_machine::environment::Environment;
+use tillgate_machine::threads;
 use tokio::runtime::{self, Runtime};
 
 use super::failure::Failure;
-use crate::machine::environment::Environment;
-use crate::machine::threads;
 
 /// Time that unfinished blocking work gets after all other work has ended.
 const LEFTOVERS_WITHIN: Duration = Duration::from_millis(500);

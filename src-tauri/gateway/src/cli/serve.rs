@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use tillgate_machine::data_dir::{self, DataDirError};
 use tokio_util::sync::CancellationToken;
 
 use super::args::{Common, ServeArgs};
@@ -15,7 +16,6 @@ use super::output::print;
 use crate::app::App;
 use crate::daemon::{self, Listen, OpenError, Options, Tls};
 use crate::gateway::Served;
-use crate::machine::data_dir::{self, DataDirError};
 use crate::settings::Override;
 
 /// Time to wait for a command that holds the data directory for a moment.

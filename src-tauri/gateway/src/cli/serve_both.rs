@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use tillgate_machine::environment::Environment;
+use tillgate_machine::threads;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
@@ -15,8 +17,6 @@ use super::options::options;
 use super::{runtime, serve};
 use crate::app::App;
 use crate::gateway::Served;
-use crate::machine::environment::Environment;
-use crate::machine::threads;
 
 /// The wait before a failed environment is tried again; each further failure doubles it, up to [`AGAIN_AT_MOST`].
 const AGAIN: Duration = Duration::from_secs(2);

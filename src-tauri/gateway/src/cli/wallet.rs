@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, IsTerminal as _, Read, Write as _};
 
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::Secret;
 use zeroize::Zeroizing;
 
 use super::args::Form;
@@ -14,8 +16,6 @@ use crate::console::settings::GetSetting;
 use crate::console::wallet::{
     ConfirmWallet, CreateWallet, DraftWallet, MakeWallet, RestoreWallet, SheetView, WalletDraftView, Words,
 };
-use crate::machine::environment::Environment;
-use crate::machine::secrets::Secret;
 use crate::setup::{Birthday, SetupError};
 use crate::wallet::words::{self, BadWords};
 

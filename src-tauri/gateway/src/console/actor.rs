@@ -1,6 +1,6 @@
 //! The actor of a command, as the audit stores it: `cli` or `panel`, and the name of the operating system's user.
 
-use crate::machine::trust;
+use tillgate_machine::trust;
 
 /// An actor: `cli:ann`, `panel:ann`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::secrets::Secret;
 use tillgate_told::{Telling, Told};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -22,7 +23,6 @@ use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown};
 use crate::console::refusal::ArgumentFault;
 use crate::gateway::{Gateway, TypedBackend};
-use crate::machine::secrets::Secret;
 use crate::settings::SettingError;
 
 /// Time for the test of a server; a slower server counts as silent.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::secrets::Secret;
 use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 use zeroize::Zeroize as _;
@@ -16,8 +18,6 @@ use super::wallet::SheetView;
 use crate::backup::{self, BackupError, KeySource, Place, Tried};
 use crate::console::refusal::ArgumentFault;
 use crate::gateway::Gateway;
-use crate::machine::clock::machine_now;
-use crate::machine::secrets::Secret;
 use crate::store::backups::{BackupRow, BackupState};
 use crate::store::{Reader, StoreError};
 

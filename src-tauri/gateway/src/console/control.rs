@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use super::command::Command;
 use super::error::CommandError;
 #[cfg(unix)]
-use crate::machine::trust;
+use tillgate_machine::trust;
 
 /// The most bytes of a request's line. The longest request sets a logo.
 const REQUEST_MAX: u64 = 256 * 1_024;
@@ -90,6 +90,7 @@ mod listener {
     use std::path::PathBuf;
     use std::sync::Arc;
 
+    use tillgate_machine::field_errors::VALIDATION_FAILED;
     use tokio::net::{UnixListener, UnixStream};
     use tokio::sync::Semaphore;
     use tokio_util::sync::CancellationToken;
@@ -99,7 +100,6 @@ mod listener {
     use crate::app::App;
     use crate::console::actor::Actor;
     use crate::console::command::dispatch;
-    use crate::field_errors::VALIDATION_FAILED;
 
     /// The most callers served at the same time. Further callers wait.
     const CALLERS_MAX: usize = 32;

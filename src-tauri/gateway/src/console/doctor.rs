@@ -25,14 +25,14 @@ use super::wallet::{NothingFound, OtherTypeView, has_found_nothing};
 use crate::backup;
 use crate::chain::Chain;
 use crate::gateway::{Gateway, WaitCause, standstill};
-use crate::machine::clock::machine_now;
-use crate::machine::disk::Disk;
-use crate::machine::environment::Environment;
 use crate::setup::{self, Fit};
 use crate::store::backups::BackupState;
 use crate::store::chain::WatchedChain;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{Reader, StoreError};
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::disk::Disk;
+use tillgate_machine::environment::Environment;
 
 /// Checks everything that the gateway needs, and names the remedy of each fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

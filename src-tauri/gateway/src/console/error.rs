@@ -1,13 +1,13 @@
 //! Errors of use cases as a [`CommandError`]: a stable type for programs, and the use case's sentence for people.
 
 use serde::{Deserialize, Serialize};
+use tillgate_machine::field_errors::{FieldError, VALIDATION_FAILED};
 use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 use super::refusal::{NotFound, Refusal};
 use crate::access::api_keys::KeyError;
 use crate::anomalies::{DismissError, RefundError};
-use crate::field_errors::{FieldError, VALIDATION_FAILED};
 use crate::gateway::NotWatched;
 use crate::notifications::RotateError;
 use crate::notifications::outbox::OutboxError;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tillgate_machine::secrets::Secret;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -13,7 +14,6 @@ use super::page::Page;
 use crate::backup;
 use crate::console::refusal::Refusal;
 use crate::gateway::Gateway;
-use crate::machine::secrets::Secret;
 use crate::settings::{Act, Beside, NewPassword, PasswordEntry, SettingError, SettingNow};
 use crate::store::backups::FolderRow;
 

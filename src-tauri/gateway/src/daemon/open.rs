@@ -7,6 +7,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bitcoin::constants::genesis_block;
+use tillgate_machine::clock::{Clock, SystemClock, machine_now};
+use tillgate_machine::data_dir::{self, DataDir, DataDirError, IfMissing};
+use tillgate_machine::disk::Disk;
+use tillgate_machine::entropy::{Entropy, NoEntropy, SystemEntropy};
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::{self, Coins, SecretError, SecretsLocation};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, RwLock, watch};
 
@@ -15,12 +21,6 @@ use crate::app::App;
 use crate::chain::HotScripts;
 use crate::chain::backend::{Backend, BackendError};
 use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign, WalletSlot};
-use crate::machine::clock::{Clock, SystemClock, machine_now};
-use crate::machine::data_dir::{self, DataDir, DataDirError, IfMissing};
-use crate::machine::disk::Disk;
-use crate::machine::entropy::{Entropy, NoEntropy, SystemEntropy};
-use crate::machine::environment::Environment;
-use crate::machine::secrets::{self, Coins, SecretError, SecretsLocation};
 use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier, Receiver};
 use crate::rates::{Rates, sources};
 use crate::sender::Sender;

@@ -5,6 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tillgate_machine::environment::Environment;
+use tillgate_machine::{ballast, clock, descriptors};
 use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -14,8 +16,6 @@ use crate::app::App;
 use crate::console::control::ControlSocket;
 use crate::gateway::{Gateway, Served};
 use crate::http::{self, Http, Limits};
-use crate::machine::environment::Environment;
-use crate::machine::{ballast, clock, descriptors};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::{backup, payouts};
 

@@ -4,6 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
+use tillgate_machine::data_dir::IfMissing;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::SecretsLocation;
 use tokio_util::sync::CancellationToken;
 
 use super::listen::ListenError;
@@ -14,9 +17,6 @@ use crate::console::keys::{CreateKey, RevokeKey};
 use crate::console::settings::SetSetting;
 use crate::console::{Actor, dispatch};
 use crate::gateway::Served;
-use crate::machine::data_dir::IfMissing;
-use crate::machine::environment::Environment;
-use crate::machine::secrets::SecretsLocation;
 
 fn options(folder: &Path, environment: Environment) -> Options {
     Options {
@@ -81,7 +81,7 @@ async fn an_open_gateway_keeps_others_away_until_it_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let first = open(folder.path()).await;
     let refused = super::open(options(folder.path(), Environment::Test)).await.map(|_| ()).unwrap_err();
-    assert!(matches!(refused, OpenError::DataDir(crate::machine::data_dir::DataDirError::InUse { .. })), "{refused}");
+    assert!(matches!(refused, OpenError::DataDir(tillgate_machine::data_dir::DataDirError::InUse { .. })), "{refused}");
     drop(first);
     open(folder.path()).await;
 }
@@ -263,7 +263,7 @@ async fn administrative_acts_are_in_the_audit_log() {
     dispatch(&app, create.into(), &Actor::panel()).await.unwrap();
     dispatch(&app, RevokeKey { name: "till".to_owned() }.into(), &Actor::command_line()).await.unwrap();
     let acts = app.gateway.store.read(|reader| reader.acts()).unwrap();
-    let user = crate::machine::trust::own_name();
+    let user = tillgate_machine::trust::own_name();
     let (cli, panel) = (format!("cli:{user}"), format!("panel:{user}"));
     assert_eq!(acts, [[cli.as_str(), "keys revoke", "till"], [panel.as_str(), "keys create", "till"]]);
     assert!(!user.is_empty(), "the user of the operating system is named");

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bitcoin::{Network, Script};
 use tillgate_domain::chain::Urgency;
+use tillgate_machine::secrets::{Secret, SecretStore};
 use tillgate_told::{Telling, Told as _};
 use zeroize::Zeroizing;
 
@@ -14,7 +15,6 @@ use crate::chain::Sees;
 use crate::chain::configured::BackendOptions;
 use crate::chain::core::{ANSWERED_WITHIN, Credentials};
 use crate::chain::down::Down;
-use crate::machine::secrets::{Secret, SecretStore};
 use crate::settings::{ChainNetwork, PasswordEntry, Settings};
 
 /// A backend that staff typed into a form, not saved yet.

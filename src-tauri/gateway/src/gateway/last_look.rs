@@ -7,13 +7,13 @@ use tillgate_domain::checked_clock::{ClockFault, latest_stored};
 use tillgate_domain::closing::Doubts;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::Moment;
 use tillgate_told::{Telling, Time, Told};
 use tokio::sync::watch;
 
 use super::staff_warning::StaffWarning;
 use super::standstill;
 use crate::chain::Tip;
-use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;
 use crate::store::{Reader, Store, StoreError};
 

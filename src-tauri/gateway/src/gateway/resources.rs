@@ -5,6 +5,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bitcoin::{Network, Script};
+use tillgate_domain::id::Id;
+use tillgate_machine::clock::Clock;
+use tillgate_machine::data_dir::DataDir;
+use tillgate_machine::disk::Disk;
+use tillgate_machine::entropy::Entropy;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::SecretStore;
 use tillgate_sandbox::Sandbox;
 use tokio::sync::{Notify, RwLock, watch};
 
@@ -14,18 +21,10 @@ use super::last_look::LastLook;
 use super::sending::Sending;
 use super::to_sign::ToSign;
 use super::wallet_slot::WalletSlot;
-use tillgate_domain::id::Id;
-
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
 use crate::chain::configured::Configured;
 use crate::chain::{Chain, HotScripts};
-use crate::machine::clock::Clock;
-use crate::machine::data_dir::DataDir;
-use crate::machine::disk::Disk;
-use crate::machine::entropy::Entropy;
-use crate::machine::environment::Environment;
-use crate::machine::secrets::SecretStore;
 use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;

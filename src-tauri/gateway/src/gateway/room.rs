@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tillgate_machine::disk::DiskNearlyFull;
+use tillgate_machine::owed::Promise;
+
 use super::resources::Gateway;
-use crate::machine::disk::DiskNearlyFull;
-use crate::machine::owed::Promise;
 use crate::store::StoreError;
 
 impl Gateway {

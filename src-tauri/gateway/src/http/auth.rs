@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use tillgate_domain::permission::Permission;
+use tillgate_machine::clock::machine_now;
 use tokio::time::Instant;
 
 use super::connections::Peer;
@@ -17,7 +18,6 @@ use super::error_type::ErrorType;
 use super::peer::client_address;
 use super::state::Http;
 use crate::access::record_scope::RecordScope;
-use crate::machine::clock::machine_now;
 use crate::store::api_keys::ApiKey;
 
 /// The message of a 401.

@@ -35,8 +35,9 @@ pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::environment::Environment;
+
     use super::*;
-    use crate::machine::environment::Environment;
 
     #[test]
     fn a_request_from_another_sites_page_is_refused() {

@@ -2,9 +2,9 @@
 //! lists them: `tests/description` compares the three.
 
 use axum::http::StatusCode;
+use tillgate_machine::field_errors::VALIDATION_FAILED;
+use tillgate_machine::json::MALFORMED_JSON;
 
-use crate::field_errors::VALIDATION_FAILED;
-use crate::json::MALFORMED_JSON;
 use crate::payouts::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM};
 
 /// The kind of a failure: the stable part of an answer, for programs.

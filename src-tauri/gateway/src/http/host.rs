@@ -77,8 +77,9 @@ fn split(authority: &str) -> Option<(&str, Option<u16>)> {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::environment::Environment;
+
     use super::*;
-    use crate::machine::environment::Environment;
 
     fn ours(authority: &str, listen: &str, allowed: &[&str], public_url: Option<&str>) -> bool {
         let mut settings = Settings::defaults(Environment::Test);

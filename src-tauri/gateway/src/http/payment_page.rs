@@ -23,6 +23,9 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use load::load;
+use texts::Texts;
+use tillgate_machine::entropy::Entropy;
 
 use super::body::read_body;
 use super::connections::Peer;
@@ -32,9 +35,6 @@ use super::peer::{client_address, network_of};
 use super::respond::holding;
 use super::state::Http;
 use crate::anomalies::{self, AnswerError};
-use crate::machine::entropy::Entropy;
-use load::load;
-use texts::Texts;
 
 /// Random bytes of the nonce that marks the page's own script and style.
 const NONCE_BYTES: usize = 16;

@@ -11,6 +11,8 @@ use bitcoin::address::NetworkUnchecked;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::address;
 use tillgate_domain::permission::Permission;
+use tillgate_machine::field_errors::FieldError;
+use tillgate_machine::json::JsonObject;
 
 use super::auth::Caller;
 use super::body::{Unused, read_json_body};
@@ -25,8 +27,6 @@ use super::respond::{deprecated, json_answer, replayed, resend_answer};
 use super::state::Http;
 use crate::access::idempotency::Once;
 use crate::canonical_json::canonical;
-use crate::field_errors::FieldError;
-use crate::json::JsonObject;
 use crate::notifications::resend;
 use crate::payments::{self, Author, Created, Draft, Lookup, RedirectKind};
 use crate::records::{PAGE_MAX, Snapshot};

@@ -9,6 +9,8 @@ use bitcoin::Txid;
 use tillgate_domain::money::{Currency, parse_btc};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::permission::Permission;
+use tillgate_machine::field_errors::FieldError;
+use tillgate_machine::json::JsonObject;
 
 use super::auth::Caller;
 use super::body::{Unused, read_json_body};
@@ -25,8 +27,6 @@ use super::state::Http;
 use crate::access::idempotency::Once;
 use crate::anomalies::{self, RefundRequest};
 use crate::canonical_json::canonical;
-use crate::field_errors::FieldError;
-use crate::json::JsonObject;
 use crate::notifications::resend;
 use crate::payouts::{
     self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Permit, Requester,

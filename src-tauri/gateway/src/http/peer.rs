@@ -35,8 +35,9 @@ pub(super) fn network_of(address: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::environment::Environment;
+
     use super::*;
-    use crate::machine::environment::Environment;
 
     fn client(peer: &str, forwarded: &[&str], trusted: &[&str]) -> String {
         let mut settings = Settings::defaults(Environment::Test);

@@ -9,10 +9,10 @@ use axum::extract::FromRequestParts;
 use axum::http::Uri;
 use axum::http::request::Parts;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::field_errors::FieldError;
 use url::form_urlencoded;
 
 use super::error::Failure;
-use crate::field_errors::FieldError;
 
 /// Limit of values of a repeatable parameter. No such parameter has more distinct values.
 const VALUES_MAX: usize = 16;

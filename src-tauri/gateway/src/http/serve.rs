@@ -313,12 +313,12 @@ mod tests {
 
     use axum::http::header::CONTENT_TYPE;
     use axum::routing::get;
+    use tillgate_machine::environment::Environment;
     use tracing::field::{Field, Visit};
     use tracing::{Event, Level, Subscriber};
     use tracing_subscriber::layer::{self, Layer, SubscriberExt as _};
 
     use super::*;
-    use crate::machine::environment::Environment;
 
     #[test]
     fn other_addresses_than_loopback_need_tls_or_a_named_proxy() {

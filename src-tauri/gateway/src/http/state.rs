@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
 
+use tillgate_machine::threads;
 use tokio_util::task::LocalPoolHandle;
 
 use super::connections::{Connections, Limits};
@@ -11,7 +12,6 @@ use super::read_permits::ReadPermits;
 use super::stream_permits::StreamPermits;
 use super::throttle::Throttle;
 use crate::app::App;
-use crate::machine::threads;
 
 /// Limit of threads that serve connections. Each may read from the database (`read_permits`).
 const THREADS_MAX: usize = 4;

@@ -8,9 +8,8 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tillgate_machine::private_file;
 use tokio_rustls::TlsAcceptor;
-
-use crate::machine::private_file;
 
 /// Reason why TLS cannot be served.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

@@ -13,14 +13,14 @@ mod under_way;
 use std::sync::Arc;
 use std::time::Duration;
 
+use attempts::Attempts;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock;
 use tokio_util::sync::CancellationToken;
 
 use super::hmac_keys::{self, HmacKeys};
 use crate::gateway::Gateway;
-use crate::machine::clock;
 use crate::store::StoreError;
-use attempts::Attempts;
 #[cfg(test)]
 pub(crate) use post::NotPosted;
 use select::Rounds;

@@ -7,9 +7,9 @@ use tillgate_domain::id::Id;
 use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::receipt::Receipt;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::entropy::NoEntropy;
 
 use crate::gateway::{Announcement, Gateway};
-use crate::machine::entropy::NoEntropy;
 use crate::records::{RecordContext, anomaly_record, payment_record, payout_record};
 use crate::store::anomalies::AnomalyRow;
 use crate::store::notifications::NewNotification;

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::checks::{FieldErrors, TEXT_MAX, TEXTS_MAX};
-use crate::field_errors::{Fault, FieldError};
-use crate::store::notify_hosts::NotifyHosts;
 use tillgate_domain::money::Currency;
+use tillgate_machine::field_errors::{Fault, FieldError};
+
+use super::checks::{FieldErrors, TEXT_MAX, TEXTS_MAX};
+use crate::store::notify_hosts::NotifyHosts;
 
 /// Limit of characters of `merchantTransactionId`.
 const REFERENCE_MAX: usize = 255;

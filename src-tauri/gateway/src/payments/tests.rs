@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::mpsc;
 use std::task::{Context, Waker};
 
+use tillgate_machine::secrets::Purpose;
 use tokio::sync::oneshot;
 
 use super::create::{self, Author, CreateError};
@@ -12,7 +13,6 @@ use crate::access::api_keys::KeyRequest;
 use crate::access::key_limits::KeyLimit;
 use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
-use crate::machine::secrets::Purpose;
 use crate::notifications::resend;
 use crate::settings::Act;
 use crate::setup::{RestoreRequest, restore};

@@ -10,11 +10,11 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::limit::LimitRefusal;
 use tillgate_domain::payout::offer::is_valid_at;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::field_errors::FieldError;
 use tillgate_told::{Sum, Telling};
 
 use super::limit;
 use crate::access::record_scope::RecordScope;
-use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settings::Settings;

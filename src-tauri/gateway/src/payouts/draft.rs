@@ -6,9 +6,9 @@ use bitcoin::Network;
 use tillgate_domain::money::{Currency, parse_btc};
 use tillgate_domain::payout::address::{self, PayoutAddress};
 use tillgate_domain::payout::offer::OfferAmount;
+use tillgate_machine::field_errors::Fault;
+use tillgate_machine::field_errors::FieldError;
 
-use crate::field_errors::Fault;
-use crate::field_errors::FieldError;
 use crate::payments::{FieldErrors, TEXT_MAX};
 use crate::store::notify_hosts::NotifyHosts;
 

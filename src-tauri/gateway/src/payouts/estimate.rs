@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bitcoin::ScriptBuf;
 use bitcoin::hashes::Hash as _;
 use tillgate_domain::payout::offer::{OfferTooLarge, OfferWorth};
+use tillgate_machine::field_errors::{Fault, FieldError};
 
 use super::draft::{self, BTC, FIAT};
 use super::funding::{self, Permit};
-use crate::field_errors::{Fault, FieldError};
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::rates::RateUnavailable;

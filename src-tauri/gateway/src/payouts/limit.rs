@@ -4,9 +4,9 @@ use bitcoin::Script;
 use tillgate_domain::money::{Currency, format_btc};
 use tillgate_domain::payout::limit::{LimitRefusal, PayoutLimit, UtcDay};
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::field_errors::{Fault, FieldError};
 use tillgate_told::Told as _;
 
-use crate::field_errors::{Fault, FieldError};
 use crate::gateway::Gateway;
 use crate::rates::RateUnavailable;
 use crate::records::limit_record as render;

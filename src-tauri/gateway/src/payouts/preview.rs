@@ -7,13 +7,13 @@ use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::offer::{OfferAmount, OfferWorth};
+use tillgate_machine::field_errors::{Fault, FieldError};
 use tillgate_told::{Telling, Told};
 
 use super::draft::{self, BTC, FIAT};
 use super::estimate::usual_script;
 use super::funding::{self, PayoutFeeRate};
 use super::limit;
-use crate::field_errors::{Fault, FieldError};
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::settings::Settings;

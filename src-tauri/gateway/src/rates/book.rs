@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::rates::{ASKED_EVERY_MS, NoAnswer};
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::entropy::{SystemEntropy, jitter_per_mille};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
@@ -15,7 +16,6 @@ use super::quotes::{Quotes, RatesRow, SourceRow};
 use super::rate_source::{Question, RateSource, SourceAnswer, SourceFailure};
 use super::rules::RateRules;
 use super::unavailable::RateUnavailable;
-use crate::machine::entropy::{SystemEntropy, jitter_per_mille};
 use crate::store::rates::StoredRate;
 use crate::store::{Store, StoreError};
 

@@ -2,8 +2,7 @@
 
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
-
-use crate::machine::outgoing::Proxy;
+use tillgate_machine::outgoing::Proxy;
 
 /// The settings that select the sources, and how they are asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

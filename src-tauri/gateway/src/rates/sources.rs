@@ -23,8 +23,9 @@ pub(crate) fn sources(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn RateSource>>
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::environment::Environment;
+
     use super::*;
-    use crate::machine::environment::Environment;
     use crate::rates::LIVE_SOURCES;
     use crate::settings::Settings;
 

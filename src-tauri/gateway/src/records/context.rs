@@ -1,9 +1,9 @@
 //! The facts that all records of one snapshot share.
 
 use tillgate_domain::id::Id;
+use tillgate_machine::environment::Environment;
 
 use super::object::Object;
-use crate::machine::environment::Environment;
 
 /// Facts of a record that its own rows do not hold.
 #[derive(Debug, Clone, Copy)]

@@ -6,11 +6,11 @@ use std::ops::RangeInclusive;
 
 use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, Rate, parse_btc};
+use tillgate_machine::field_errors::{Fault, FieldError};
+use tillgate_machine::json::{JsonObject, read_number};
 use tillgate_told::Told;
 
 use super::error::{BodyFault, CallError};
-use crate::field_errors::{Fault, FieldError};
-use crate::json::{JsonObject, read_number};
 
 /// The body's fields and their errors. An invalid field gives a substitute value, and [`Body::finish`] then refuses the
 /// body, so that the substitute is never used.

@@ -1,9 +1,9 @@
 //! The errors of the sandbox's calls.
 
+use tillgate_machine::field_errors::FieldError;
 use tillgate_sandbox::{BroadcastRefusal, SandboxError};
 use tillgate_told::{Telling, Told};
 
-use crate::field_errors::FieldError;
 use crate::sender::SendError;
 use crate::store::StoreError;
 use crate::watcher::WatchError;

@@ -6,10 +6,10 @@ use bitcoin::ScriptBuf;
 use serde_json::{Map, Value, json};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Rate, format_btc};
+use tillgate_machine::field_errors::FieldError;
 use tillgate_sandbox::PaidOutput;
 
 use super::error::{BodyFault, CallError, Missing};
-use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 
 /// The payment's script and the amount to pay in satoshis: the given amount, or the remainder, but at least the dust

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
+use tillgate_machine::fail_points::{self, Point};
+use tillgate_machine::secrets::{Purpose, Secret};
 use tillgate_told::{Telling, Told as _};
 
 use super::chosen::{Chosen, seed};
@@ -15,8 +17,6 @@ use super::instead::{self, Contested, Replaced};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::{Gateway, KeysRefused, Wait, WaitCause, Waits};
-use crate::machine::fail_points::{self, Point};
-use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
 use crate::settlement::batches;

@@ -1,11 +1,11 @@
 //! The errors of sending.
 
 use bitcoin::Txid;
+use tillgate_machine::entropy::NoEntropy;
 use tillgate_told::Telling;
 
 use crate::funds::NoFeeRate;
 use crate::gateway::{Wait, WaitCause};
-use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::OutboxError;
 use crate::store::StoreError;
 

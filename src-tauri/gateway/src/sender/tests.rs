@@ -13,6 +13,8 @@ mod hung;
 mod instead;
 mod laws;
 mod left_conflicts;
+#[cfg(target_os = "linux")]
+mod locked_keyring;
 mod named_rate;
 mod other_server;
 mod overdue;

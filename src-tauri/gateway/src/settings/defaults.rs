@@ -2,13 +2,13 @@
 
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
+use tillgate_machine::environment::Environment;
 
 use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
 use super::password_entry::PasswordEntry;
 use super::values::Settings;
 use crate::chain::BackendKind;
-use crate::machine::environment::Environment;
 use crate::rates::LIVE_SOURCES;
 use crate::store::news::NewsKind;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use tillgate_machine::environment::Environment;
 use tokio::sync::Mutex;
 
 use super::defaults::fee_fallback_default;
@@ -11,7 +12,6 @@ use super::error::SettingError;
 use super::password_entry::PasswordEntry;
 use super::table::{SETTINGS, Setting};
 use super::values::Settings;
-use crate::machine::environment::Environment;
 use crate::store::Store;
 
 /// A value given at the start, which overrides the stored one.

@@ -4,7 +4,8 @@
 //! the transaction that stores the other settings. So after a power cut, password and settings belong to the same
 //! change. A password left in the other entry is never used, and the next change overwrites it.
 
-use crate::machine::secrets::Purpose;
+use tillgate_machine::secrets::Purpose;
+
 use crate::store::{Reader, StoreError};
 
 /// An entry of the secret store for the password.

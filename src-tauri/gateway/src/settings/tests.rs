@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::environment::Environment;
 
 use super::forms::Network;
 use super::*;
-use crate::machine::environment::Environment;
 use crate::store::backups::FolderRow;
 use crate::store::{Store, Tx};
 

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::outgoing::{Proxy, is_onion};
 use tillgate_told::Sum;
 use url::Url;
 
@@ -15,8 +17,6 @@ use super::forms::{Network, btc_text};
 use super::password_entry::PasswordEntry;
 use crate::chain::BackendKind;
 use crate::chain::electrum::Fingerprint;
-use crate::machine::environment::Environment;
-use crate::machine::outgoing::{Proxy, is_onion};
 use crate::rates::RateRules;
 use crate::store::news::NewsKind;
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use tillgate_machine::secrets::Purpose;
 use tokio::time::Instant;
 
 use super::error::SetupError;
 use super::making::{Words, adopt, refuse_second};
 use crate::gateway::Gateway;
-use crate::machine::secrets::Purpose;
 use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{DRAFT_KEPT_FOR, WordsDraft};
 

@@ -1,9 +1,10 @@
 //! Reasons why no wallet was made or restored.
 
+use tillgate_machine::data_dir::DataDirError;
+use tillgate_machine::entropy::NoEntropy;
+use tillgate_machine::secrets::SecretError;
+
 use crate::chain::ChainDown;
-use crate::machine::data_dir::DataDirError;
-use crate::machine::entropy::NoEntropy;
-use crate::machine::secrets::SecretError;
 use crate::store::StoreError;
 use crate::wallet::WalletError;
 use crate::wallet::words::BadWords;

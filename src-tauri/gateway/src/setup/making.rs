@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use tillgate_machine::fail_points::{self, Point};
+use tillgate_machine::secrets::{Purpose, Secret};
+
 use super::error::SetupError;
 use crate::gateway::Gateway;
-use crate::machine::fail_points::{self, Point};
-use crate::machine::secrets::{Purpose, Secret};
 use crate::store::keychains::Keychain;
 use crate::store::restore::{NewRestore, Restore};
 use crate::wallet::words::{self as mnemonic, WordCount};

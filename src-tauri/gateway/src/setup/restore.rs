@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bitcoin::Network;
 use tillgate_domain::restore::{looks_ahead, usual_run};
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::secrets::{Purpose, Secret};
 
 use super::error::SetupError;
 use super::making::{Words, adopt};
 use crate::gateway::Gateway;
-use crate::machine::secrets::{Purpose, Secret};
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;
 use crate::store::restore::{NewRestore, Restore, RestoreSource};

@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::secrets::{Purpose, Secret};
 
 use super::*;
 use crate::chain::tests::by_script::ByScript;
 use crate::console::wallet::{RestoreWallet, ShowRestore, WalletInfo, Words};
 use crate::console::{Actor, ask};
-use crate::machine::secrets::{Purpose, Secret};
 use crate::store::restore::Restore;
 use crate::store::sender_hold::HoldCause;
 use crate::testing::World;

@@ -1,7 +1,8 @@
 //! Compares words with the wallet of this installation.
 
+use tillgate_machine::secrets::{Purpose, Secret, SecretError};
+
 use crate::gateway::Gateway;
-use crate::machine::secrets::{Purpose, Secret, SecretError};
 use crate::wallet::{Descriptors, WalletError};
 
 /// The relation of words to the wallet.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use rusqlite::params;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::ballast;
 
 use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
-use crate::machine::ballast;
 
 impl Reader<'_> {
     /// The time of the first act with this name.

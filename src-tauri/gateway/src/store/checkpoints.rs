@@ -14,12 +14,12 @@ use std::time::Duration;
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
+use tillgate_machine::disk::PRODUCTION_RESERVE_BYTES;
+use tillgate_machine::fail_points;
+use tillgate_machine::threads::{Thread, Threads};
 
 use super::error::StoreError;
 use super::open;
-use crate::machine::disk::PRODUCTION_RESERVE_BYTES;
-use crate::machine::fail_points;
-use crate::machine::threads::{Thread, Threads};
 
 /// Pages of the WAL after which it is checkpointed once the writer is idle (16 MiB).
 const PAGES: u32 = 4_096;

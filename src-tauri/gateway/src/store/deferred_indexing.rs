@@ -9,13 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::Connection;
+use tillgate_machine::fail_points;
+use tillgate_machine::threads::{Thread, Threads};
 
 use super::error::StoreError;
 use super::job::Queue;
 use super::open;
 use super::reader::Reader;
-use crate::machine::fail_points;
-use crate::machine::threads::{Thread, Threads};
 
 /// Unindexed payments that are worth a commit.
 const ENOUGH: i64 = 128;

@@ -3,11 +3,11 @@
 use rusqlite::{OptionalExtension, params};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::environment::Environment;
 
 use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
-use crate::machine::environment::Environment;
 
 /// Identity of the database. It is created once, and changed only in a restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tillgate_machine::fail_points::{self, Point};
 
 use super::error::StoreError;
 use super::open;
-use crate::machine::fail_points::{self, Point};
 
 /// The steps in their order. From the first release on, a step is never edited, and each change is a new step.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];

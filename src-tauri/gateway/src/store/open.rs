@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use tillgate_machine::fail_points;
 
 use super::error::StoreError;
-use crate::machine::fail_points;
 
 /// Time to wait for the database's lock. It is longer than any commit of ours, so a process that holds the lock longer
 /// is faulty. A shop gets the error before its own timeout.

@@ -14,10 +14,10 @@ pub(super) fn read(column: String) -> Telling {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::field_errors::Fault;
     use tillgate_told::Told as _;
 
     use super::*;
-    use crate::field_errors::Fault;
 
     #[test]
     fn a_sentence_is_read_as_it_was_written_and_an_old_text_stays() {

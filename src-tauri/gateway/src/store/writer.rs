@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
+use tillgate_machine::fail_points::{self, Point};
+use tillgate_machine::threads::{Thread, Threads};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -15,8 +17,6 @@ use super::deferred_indexing::{Committed, DeferredIndexing};
 use super::error::StoreError;
 use super::job::{Answer, Begun, Effect, Job, Queue, run_sql};
 use super::open;
-use crate::machine::fail_points::{self, Point};
-use crate::machine::threads::{Thread, Threads};
 
 /// Name of the thread in reports of its end.
 const THREAD: &str = "the database's writer";

@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use tillgate_machine::outgoing::Proxy;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-
-use crate::machine::outgoing::Proxy;
 
 /// A proxy that leads every connection to `server` (an address with a port), whatever the requested name. Also returns
 /// the requested names.

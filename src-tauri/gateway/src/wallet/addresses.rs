@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use bitcoin::{Network, Script, ScriptBuf};
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use tillgate_machine::threads::{Thread, Threads};
 
 use super::descriptor::{NotReady, WalletError};
 use super::keychain::{Address, KeychainAddresses};
-use crate::machine::threads::{Thread, Threads};
 
 /// Number of addresses derived ahead: enough for a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;

@@ -90,9 +90,9 @@ mod tests {
     use bdk_wallet::template::Bip84;
     use bdk_wallet::{KeychainKind, Wallet};
     use bitcoin::bip32::Xpriv;
+    use tillgate_machine::secrets::Secret;
 
     use super::*;
-    use crate::machine::secrets::Secret;
     use crate::settings::AddressType;
     use crate::wallet::Descriptors;
 

@@ -6,10 +6,10 @@ use bip39::{Language, Mnemonic};
 use bitcoin::bip32::{ChildNumber, DerivationPath, Fingerprint, Xpriv, Xpub};
 use bitcoin::secp256k1::{All, Secp256k1, SecretKey};
 use bitcoin::{Network, NetworkKind};
+use tillgate_machine::entropy::NoEntropy;
+use tillgate_machine::secrets::{Secret, SecretError};
 use zeroize::Zeroize as _;
 
-use crate::machine::entropy::NoEntropy;
-use crate::machine::secrets::{Secret, SecretError};
 use crate::settings::AddressType;
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;

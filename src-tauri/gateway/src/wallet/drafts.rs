@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tillgate_machine::secrets::Secret;
 use tokio::time::Instant;
-
-use crate::machine::secrets::Secret;
 
 /// Time for which the words are kept in memory.
 pub(crate) const DRAFT_KEPT_FOR: Duration = Duration::from_secs(15 * 60);

@@ -74,8 +74,9 @@ impl KeychainAddresses {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::secrets::Secret;
+
     use super::*;
-    use crate::machine::secrets::Secret;
     use crate::wallet::Descriptors;
 
     const NETWORK: Network = Network::Regtest;

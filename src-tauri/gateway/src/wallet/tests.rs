@@ -1,9 +1,9 @@
 mod foreign;
 
+use tillgate_machine::secrets::Secret;
 use tokio::time::Instant;
 
 use super::*;
-use crate::machine::secrets::Secret;
 use crate::settings::AddressType;
 
 #[test]

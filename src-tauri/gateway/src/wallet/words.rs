@@ -6,9 +6,9 @@ use bip39::Mnemonic;
 use zeroize::Zeroizing;
 
 use super::descriptor::WalletError;
-use crate::machine::entropy::Entropy;
-use crate::machine::secrets::Secret;
 pub(crate) use reading::{BadWords, count, is_like_electrum, read};
+use tillgate_machine::entropy::Entropy;
+use tillgate_machine::secrets::Secret;
 
 /// Length of a new wallet's mnemonic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,8 +49,9 @@ pub(crate) fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, Wal
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::entropy::SystemEntropy;
+
     use super::*;
-    use crate::machine::entropy::SystemEntropy;
 
     #[test]
     fn new_words_have_the_wanted_number_and_can_be_read_back() {

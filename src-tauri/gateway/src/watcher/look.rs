@@ -6,6 +6,7 @@ use tillgate_domain::advance::{LookFacts, ZeroConf};
 use tillgate_domain::closing::Closing;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::Moment;
 use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +21,6 @@ use super::receipt_rebroadcasts::ReceiptRebroadcasts;
 use super::storing::{self, Stored};
 use crate::chain::{Sees, Tip};
 use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
-use crate::machine::clock::Moment;
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::Due;
 use crate::settlement::payment::Context;

@@ -14,7 +14,7 @@ fn sealed(content: &[u8]) -> Vec<u8> {
 
 fn opened_with(file: &[u8], passphrase: &str) -> Result<Vec<u8>, BackupError> {
     let closed = Closed::read(BufReader::new(file))?;
-    let key = closed.recipe.key(&crate::machine::secrets::Secret::new(passphrase.to_owned()))?;
+    let key = closed.recipe.key(&tillgate_machine::secrets::Secret::new(passphrase.to_owned()))?;
     let mut content = Vec::new();
     closed.open(&key).read_to_end(&mut content).map_err(BackupError::reading)?;
     Ok(content)

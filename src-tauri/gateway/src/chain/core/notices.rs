@@ -7,18 +7,18 @@ mod zmtp;
 use std::sync::Arc;
 use std::time::Duration;
 
+use log::{Change, Listed, Mark, Notice, NoticeFault, NoticeLog, TOPIC};
 use parking_lot::Mutex;
+use tillgate_machine::outgoing::{Proxy, connect};
 use tillgate_told::{Telling, Told};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use zmtp::{Message, Subscription};
 
 use crate::chain::waker::Waker;
-use crate::machine::outgoing::{Proxy, connect};
-use log::{Change, Listed, Mark, Notice, NoticeFault, NoticeLog, TOPIC};
-use zmtp::{Message, Subscription};
 
 /// The time to reach a node through a proxy, which may be Tor.
 const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);

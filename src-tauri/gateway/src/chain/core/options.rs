@@ -8,13 +8,13 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bitcoin::Network;
+use tillgate_machine::outgoing::Proxy;
 use tillgate_told::Told as _;
 use zeroize::Zeroizing;
 
 use super::notices::{BadAddress, NoticesOptions};
 use crate::chain::down::Down;
 use crate::chain::port::ChainDown;
-use crate::machine::outgoing::Proxy;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332")]

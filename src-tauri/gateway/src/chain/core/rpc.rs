@@ -15,6 +15,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tillgate_machine::outgoing::{self, Budget, Failure, Outgoing};
 use tillgate_told::Told as _;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -24,7 +25,6 @@ use super::options::{BadNode, BadUrl, CoreOptions};
 use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::down::Down;
 use crate::chain::port::ChainDown;
-use crate::machine::outgoing::{self, Budget, Failure, Outgoing};
 
 /// The time to reach a node.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);

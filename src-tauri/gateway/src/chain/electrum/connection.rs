@@ -30,7 +30,7 @@ use crate::chain::checks::sanitized::{quoted, sanitized};
 use crate::chain::down::Down;
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
-use crate::machine::outgoing::{Prompt, Proxy, TlsFault, Unreached, connect};
+use tillgate_machine::outgoing::{Prompt, Proxy, TlsFault, Unreached, connect};
 
 pub(crate) use certificate::Fingerprint;
 use certificate::{LastRefused, tls};

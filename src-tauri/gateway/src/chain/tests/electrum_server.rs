@@ -7,6 +7,7 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{Network, ScriptBuf, Transaction, Txid, WPubkeyHash};
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
+use tillgate_machine::outgoing::Proxy;
 use tillgate_nodes::{ElectrumFault, ElectrumNode};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -15,7 +16,6 @@ use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
 use crate::chain::waker::Waker;
 use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookAnswer, LookRequest, Scripts, WatchList, no_scripts};
-use crate::machine::outgoing::Proxy;
 use crate::testing::World;
 
 fn secure(world: &World) -> ElectrumNode {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bitcoin::Network;
+use tillgate_machine::outgoing::Proxy;
 use tokio::runtime::Handle;
 
 use super::electrum_server::asking;
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::core::{CoreChain, CoreOptions, Credentials};
 use crate::chain::{Chain, ChainDown};
-use crate::machine::outgoing::Proxy;
 use crate::testing::socks;
 
 /// A backend that reaches its server by an onion name through `proxy`.

@@ -2,6 +2,7 @@
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use tillgate_domain::payout::PayoutState;
+use tillgate_machine::locale;
 
 use super::records::Range;
 use crate::console::alarms::DismissAlarm;
@@ -12,7 +13,6 @@ use crate::console::payouts::{
 };
 use crate::console::statement_sheet::StatementSheet;
 use crate::console::{Command, statement};
-use crate::machine::locale;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Payouts {

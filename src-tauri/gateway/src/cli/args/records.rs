@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use tillgate_domain::payment::PaymentState;
+use tillgate_machine::locale;
 
 use crate::console::Command;
 use crate::console::anomalies::{AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
@@ -9,7 +10,6 @@ use crate::console::deliveries::{ListDeliveries, Resend};
 use crate::console::payments::{
     AcceptPayment, CancelPayment, ListPayments, PaymentsNarrowing, PaymentsSheet, ShowPayment,
 };
-use crate::machine::locale;
 
 /// The part of a list to show.
 #[derive(Debug, Args)]

@@ -3,12 +3,13 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::disk::Disk;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::{ballast, data_dir};
+
 use super::check::Finding;
 use crate::gateway::Gateway;
-use crate::machine::clock::machine_now;
-use crate::machine::disk::Disk;
-use crate::machine::environment::Environment;
-use crate::machine::{ballast, data_dir};
 
 /// A wall clock that differs from the gateway's by more than this was changed, or runs too fast or too slow.
 const CLOCK_OFF_MAX_MS: i64 = 60_000;

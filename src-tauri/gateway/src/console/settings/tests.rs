@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tillgate_machine::secrets::{Purpose, SecretError, SecretStore};
+
 use super::*;
 use crate::console::{Actor, ask};
-use crate::machine::secrets::{Purpose, SecretError, SecretStore};
 use crate::testing::World;
 
 /// Changes several settings at once.

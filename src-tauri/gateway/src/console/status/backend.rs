@@ -50,8 +50,9 @@ fn host_and_port(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::environment::Environment;
+
     use super::*;
-    use crate::machine::environment::Environment;
     use crate::settings::Setting;
 
     fn chosen_by(settings: &[(&str, &str)]) -> BackendItem {

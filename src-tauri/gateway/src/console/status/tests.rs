@@ -6,11 +6,11 @@ use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::rates::NoAnswer;
+use tillgate_machine::environment::Environment;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
 use crate::console::{Actor, Command, dispatch};
 use crate::gateway::Served;
-use crate::machine::environment::Environment;
 use crate::rates::{Answer, Question, RateSource, Rates, SourceFailure, SourceQuote};
 use crate::settings::Settings;
 use crate::testing::{World, ask_for_payment};

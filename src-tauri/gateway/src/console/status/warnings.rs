@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::closing::{CutOff, Standstill};
 use tillgate_domain::money::Currency;
+use tillgate_machine::ballast;
+use tillgate_machine::clock::machine_now;
 use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
@@ -10,8 +12,6 @@ use super::sources::{silent_together, strays};
 use crate::backup::{self, NightlyFault};
 use crate::console::wallet::{NothingFound, has_found_nothing};
 use crate::gateway::{Gateway, StaffWarning, StandsStill, WatchStatus, standstill};
-use crate::machine::ballast;
-use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::{Reader, StoreError};
 

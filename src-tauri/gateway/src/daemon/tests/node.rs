@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::secrets::Secret;
 use tillgate_nodes::{CoreNode, ElectrumFault, ElectrumNode, core as node};
 use tillgate_sandbox::Sandbox;
 
@@ -9,8 +11,6 @@ use super::*;
 use crate::console::doctor::Doctor;
 use crate::console::settings::{GetSetting, UnsetSetting};
 use crate::console::status::Status;
-use crate::machine::clock::machine_now;
-use crate::machine::secrets::Secret;
 use crate::payments::CreateError;
 use crate::settings::Override;
 use crate::testing::ask_for_payment;

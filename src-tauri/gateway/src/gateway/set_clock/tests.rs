@@ -11,12 +11,12 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::limit::UtcDay;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::{Clock, StepForward};
 
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::access::record_scope::RecordScope;
 use crate::daemon::correct_future_times;
 use crate::gateway::LastLook;
-use crate::machine::clock::{Clock, StepForward};
 use crate::payouts::{ApproveError, Approver, approve};
 use crate::settings::Act;
 use crate::testing::{HALF_AN_HOUR_MS, World};

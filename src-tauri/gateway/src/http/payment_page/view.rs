@@ -6,9 +6,9 @@ use tillgate_domain::money::{Currency, format_btc};
 use tillgate_domain::payment::{Payment, PaymentState};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::environment::Environment;
 
 use super::brand::Color;
-use crate::machine::environment::Environment;
 use crate::payments::RedirectKind;
 use crate::settings::Settings;
 use crate::store::anomalies::AnomalyRow;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use tillgate_domain::money::Currency;
+use tillgate_machine::environment::Environment;
 
 use super::shop::{Shop, make_key, make_wallet, order};
-use crate::machine::environment::Environment;
 use crate::rates::{Answer, Question, RateSource, Rates, SourceQuote};
 use crate::settings::{Act, Settings};
 use crate::testing::World;

@@ -4,9 +4,9 @@ use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::{Value, json};
 use tillgate_domain::notification::Outcome;
+use tillgate_machine::entropy::{Entropy as _, SystemEntropy};
 
 use super::shop::{Answer, NEW, Shop, make_key, order};
-use crate::machine::entropy::{Entropy as _, SystemEntropy};
 use crate::store::StoreError;
 use crate::store::deliveries::NewDelivery;
 use crate::store::notifications::{Turn, server_of};

@@ -11,12 +11,12 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
+use tillgate_machine::entropy::SystemEntropy;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::api_keys::{ApiKeys, KeyRequest};
 use crate::http::{Http, Limits, Surface, serve};
-use crate::machine::entropy::SystemEntropy;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::World;
 

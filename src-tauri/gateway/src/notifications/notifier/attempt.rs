@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tillgate_domain::notification::{Outcome, after_failure};
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::entropy::{NoEntropy, jitter_per_mille};
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
 use super::post::{self, Answer};
 use super::under_way::{Attempted, Responsiveness};
 use crate::gateway::Gateway;
-use crate::machine::entropy::{NoEntropy, jitter_per_mille};
 use crate::notifications::signature::SigningKeys;
 use crate::store::StoreError;
 use crate::store::deliveries::NewDelivery;

@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::fail_points::{self, Point};
+use tillgate_machine::outgoing::{self, Budget, Outgoing, Proxy, failure};
 use tillgate_told::{Telling, Told};
 use tokio::time::{Instant, timeout_at};
 
-use crate::machine::clock::machine_now;
-use crate::machine::fail_points::{self, Point};
-use crate::machine::outgoing::{self, Budget, Outgoing, Proxy, failure};
 use crate::notifications::signature::SigningKeys;
 
 /// The most bytes read of an answer's body: only the status code of a merchant's server is needed.

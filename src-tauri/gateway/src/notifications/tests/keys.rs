@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, Mac as _};
+use tillgate_machine::secrets::{Purpose, SecretStore as _};
 
 use super::support::{Merchant, Request, Scene, id};
-use crate::machine::secrets::{Purpose, SecretStore as _};
 
 /// The expected value of `webhook-signature`, computed as a shop's verification library does.
 fn webhook_signature(text: &str, request: &Request) -> String {

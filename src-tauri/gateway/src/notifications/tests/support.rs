@@ -12,14 +12,14 @@ use axum::http::{HeaderMap, StatusCode};
 use tillgate_domain::id::Id;
 use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::Clock;
+use tillgate_machine::entropy::{Entropy, NoEntropy, SystemEntropy};
+use tillgate_machine::secrets::{Purpose, Secret, SecretError, SecretStore};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
-use crate::machine::clock::Clock;
-use crate::machine::entropy::{Entropy, NoEntropy, SystemEntropy};
-use crate::machine::secrets::{Purpose, Secret, SecretError, SecretStore};
 use crate::notifications::Notifier;
 use crate::store::StoreError;
 use crate::store::deliveries::DeliveryRow;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use tillgate_domain::notification::{NotificationState, Outcome, after_failure};
+use tillgate_machine::clock::Clock as _;
+use tokio_util::sync::CancellationToken;
 
 use super::support::{Merchant, SHORT, Scene};
-use crate::machine::clock::Clock as _;
 use crate::store::notifications::{FailingServer, server_of};
-use tokio_util::sync::CancellationToken;
 
 const DAY_MS: i64 = 24 * 3_600_000;
 

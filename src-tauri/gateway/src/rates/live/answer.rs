@@ -6,8 +6,7 @@ use serde_json::value::RawValue;
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::parse_price;
 use tillgate_domain::time::Timestamp;
-
-use crate::json::JsonObject;
+use tillgate_machine::json::JsonObject;
 
 /// Most characters of a server's own message that are shown.
 const WORDS_MAX: usize = 200;

@@ -13,11 +13,11 @@ use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tillgate_domain::rates::NoAnswer;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, text};
 use tillgate_told::{Telling, Told};
 use tokio::time::timeout;
 
 use super::answer::Unreadable;
-use crate::machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, text};
 use crate::rates::rate_source::SourceFailure;
 
 /// Limit for the header `Age`. A higher age makes no difference, because the quote is stale anyway.

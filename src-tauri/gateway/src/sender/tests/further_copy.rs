@@ -2,10 +2,10 @@
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, WPubkeyHash};
+use tillgate_machine::secrets::Purpose;
 
 use super::support::stage_with_coins;
 use crate::chain::tests::stage::Backend;
-use crate::machine::secrets::Purpose;
 use crate::store::keychains::Keychain;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};

@@ -3,10 +3,10 @@
 use bitcoin::hashes::Hash as _;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_machine::secrets::Purpose;
 
 use super::support::{add_coins, world_with_coins};
 use crate::funds;
-use crate::machine::secrets::Purpose;
 use crate::payouts::limit_now;
 use crate::sender::ReleaseError;
 use crate::store::alarms::AlarmKind;

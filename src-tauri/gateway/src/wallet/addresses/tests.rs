@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use bdk_wallet::template::{Bip84, Bip86, DescriptorTemplate};
 use bdk_wallet::{KeychainKind, Wallet};
 use bitcoin::bip32::Xpriv;
+use tillgate_machine::secrets::Secret;
 
 use super::*;
-use crate::machine::secrets::Secret;
 use crate::settings::AddressType;
 use crate::wallet::Descriptors;
 

@@ -9,9 +9,9 @@ use bitcoin::{
     Amount, CompressedPublicKey, EcdsaSighashType, ScriptBuf, TapSighashType, Transaction, TxOut, Witness, ecdsa,
     taproot,
 };
+use tillgate_machine::secrets::Secret;
 
 use super::draft::Draft;
-use crate::machine::secrets::Secret;
 use crate::settings::AddressType;
 use crate::wallet::descriptor::{PrivateKeychains, WalletError, WipedKey};
 use crate::wallet::public_keychains::PublicKeychains;

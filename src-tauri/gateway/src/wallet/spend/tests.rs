@@ -18,10 +18,10 @@ use bitcoin::secp256k1::rand::{Rng as _, RngCore as _, SeedableRng as _};
 use bitcoin::{
     FeeRate, Network, OutPoint, PubkeyHash, ScriptBuf, ScriptHash, Transaction, Txid, WPubkeyHash, WScriptHash,
 };
+use tillgate_machine::secrets::Secret;
 
 use super::select::MAX_VSIZE_WITH_ANCESTORS;
 use super::*;
-use crate::machine::secrets::Secret;
 use crate::settings::AddressType;
 use crate::store::keychains::Keychain;
 use crate::wallet::{Descriptors, PublicKeychains};

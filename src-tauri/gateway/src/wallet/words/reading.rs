@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use bip39::{Language, Mnemonic};
 use bitcoin::hashes::{Hash as _, HashEngine as _, Hmac, HmacEngine, sha512};
+use tillgate_machine::secrets::Secret;
 use zeroize::Zeroizing;
-
-use crate::machine::secrets::Secret;
 
 /// Allowed lengths of a mnemonic in words.
 const COUNTS: [usize; 5] = [12, 15, 18, 21, 24];

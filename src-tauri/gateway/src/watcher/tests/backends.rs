@@ -11,11 +11,11 @@ use serde_json::Value;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
+use tillgate_machine::environment::Environment;
 use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 
 use super::watched;
 use crate::chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts};
-use crate::machine::environment::Environment;
 use crate::rates::{Answer, Question, RateSource, Rates, SourceAnswer, SourceQuote};
 use crate::settings::Settings;
 use crate::testing::chain_wrapper::ChainWrapper;

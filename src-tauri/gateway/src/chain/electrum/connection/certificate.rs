@@ -11,8 +11,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 use sha2::{Digest as _, Sha256};
-
-use crate::machine::outgoing::{Verifier, by_system};
+use tillgate_machine::outgoing::{Verifier, by_system};
 
 /// The SHA-256 of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

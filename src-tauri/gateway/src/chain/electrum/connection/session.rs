@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use tillgate_machine::outgoing::begins_like_tls;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -25,7 +26,6 @@ use crate::chain::checks::sanitized::quoted;
 use crate::chain::electrum::calls::{Answer, Call, Owner, Refused, SHORT, ScriptHash, Status, Subject, status};
 use crate::chain::port::ChainDown;
 use crate::chain::waker::Waker;
-use crate::machine::outgoing::begins_like_tls;
 
 /// Limit of calls that timed out and whose answers may still arrive.
 const ABANDONED_MAX: usize = 1_000;

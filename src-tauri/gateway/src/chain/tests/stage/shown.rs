@@ -6,6 +6,7 @@ use std::time::Duration;
 use bitcoin::{FeeRate, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::clock::Clock;
 use tillgate_nodes::CoreNode;
 use tillgate_sandbox::Sandbox;
 
@@ -14,7 +15,6 @@ use crate::chain::core::CoreChain;
 use crate::chain::{
     Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Tip,
 };
-use crate::machine::clock::Clock;
 use crate::testing::chain_wrapper::ChainWrapper;
 
 /// If a test moves the clock this far, the next look lists the mempool, as looks in the meantime would have done.

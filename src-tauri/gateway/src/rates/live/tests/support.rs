@@ -8,11 +8,11 @@ use std::time::Duration;
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
+use tillgate_machine::outgoing::Proxy;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::super::{Fetcher, Live, Site};
-use crate::machine::outgoing::Proxy;
 use crate::rates::{Question, RateRules, RateSource, SourceFailure, SourceQuote};
 
 /// Time limit for servers that never answer.

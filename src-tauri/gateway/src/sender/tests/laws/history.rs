@@ -11,6 +11,7 @@ use bitcoin::{ScriptBuf, Transaction, Txid};
 use tempfile::TempDir;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_machine::entropy::{Entropy, NoEntropy};
 use tillgate_sandbox::{BroadcastFault, FaultsPatch, Pay, Replace, ReplaceTo};
 
 use super::super::support::world_with_coins;
@@ -20,7 +21,6 @@ use super::runtime;
 use super::steps::{Mined, Step};
 use crate::funds;
 use crate::gateway::Wait;
-use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::sender::{NamedRateError, ReplaceError, build, may_abandon, may_bump, may_send};
 use crate::store::Reader;
 use crate::store::batches::VersionRow;

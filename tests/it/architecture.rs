@@ -106,13 +106,15 @@ fn only_the_http_folder_uses_axum() {
 }
 
 #[test]
-fn in_the_gateway_only_the_store_uses_rusqlite() {
-    assert_eq!(gateway_files_naming("rusqlite", "store"), Vec::<PathBuf>::new());
+fn the_gateway_depends_on_no_database() {
+    let manifest = fs::read_to_string(root().join("src-tauri/gateway/Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    assert!(dependencies.contains("axum") && !dependencies.contains("rusqlite"), "{dependencies}");
 }
 
 #[test]
 fn only_the_shell_uses_tauri() {
-    for krate in ["domain", "machine", "sandbox", "gateway", "nodes"] {
+    for krate in ["domain", "machine", "store", "sandbox", "gateway", "nodes"] {
         for path in sources_below(&format!("src-tauri/{krate}"), &["rs"]) {
             assert!(!names_crate(&code(&path), "tauri"), "{} names tauri", path.display());
         }

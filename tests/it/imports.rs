@@ -14,8 +14,6 @@ use syn::visit::{self, Visit};
 const FROM_THE_BOTTOM: &[&str] = &[
     "canonical_json",
     "staff_reason",
-    "witness",
-    "store",
     "chain",
     "rates",
     "settings",
@@ -49,6 +47,7 @@ const FROM_THE_BOTTOM: &[&str] = &[
 const CRATES: &[(&str, &str)] = &[
     ("src-tauri/domain/src", "lib.rs"),
     ("src-tauri/machine/src", "lib.rs"),
+    ("src-tauri/store/src", "lib.rs"),
     ("src-tauri/sandbox/src", "lib.rs"),
     ("src-tauri/gateway/src", "lib.rs"),
     ("src-tauri/nodes/src", "lib.rs"),
@@ -155,7 +154,8 @@ fn add_leaves(tree: &syn::UseTree, before: &mut Written, leaves: &mut Vec<(Strin
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let condition = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
-        attribute.path().is_ident("cfg") && (condition == "test" || condition.starts_with("all (test"))
+        let begins = |with: &str| condition.starts_with(with);
+        attribute.path().is_ident("cfg") && (condition == "test" || begins("all (test") || begins("any (test"))
     })
 }
 

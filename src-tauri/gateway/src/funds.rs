@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::batch::Position;
+use tillgate_store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
+use tillgate_store::{Reader, StoreError};
 
 use crate::chain::NodeFeeRates;
 use crate::gateway::{Gateway, KnownFeeRates};
 use crate::settings::{AddressType, Settings};
-use crate::store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
-use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Paid, SpendableCoin};
 
 /// Assumed fee, in satoshis, of an unconfirmed transaction that is not ours, such as a customer's or another copy's.

@@ -13,8 +13,8 @@ use bitcoin::{Address, Network, OutPoint, ScriptBuf, Txid};
 pub(crate) use self::file::LabelsFileError;
 use self::file::{Line, lines, read};
 use crate::gateway::Gateway;
-use crate::store::labels::{Labelled, LabelledKind, LabelsFrom, shortened};
-use crate::store::{Reader, StoreError};
+use tillgate_store::labels::{Labelled, LabelledKind, LabelsFrom, shortened};
+use tillgate_store::{Reader, StoreError};
 
 /// Own labels that are read at the same time.
 const OWN_PAGE: u32 = 1_000;
@@ -79,7 +79,7 @@ pub(crate) async fn import(
     let (Sorted { labels, told }, own) =
         tokio::task::spawn_blocking(job).await.map_err(|_| ImportError::Interrupted)??;
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
-    let store = move |tx: &crate::store::Tx<'_>| {
+    let store = move |tx: &tillgate_store::Tx<'_>| {
         let mut changed = 0;
         for ((kind, reference), label) in &labels {
             let is_changed = if own.contains(&(*kind, reference.clone())) {

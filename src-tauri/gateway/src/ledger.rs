@@ -3,10 +3,10 @@
 //! it from SENT on, as if they were confirmed.
 
 use bitcoin::Txid;
+use tillgate_store::StoreError;
+use tillgate_store::ledger::{LedgerKind, NewEntry};
 
 use crate::notifications::outbox::Outbox;
-use crate::store::StoreError;
-use crate::store::ledger::{LedgerKind, NewEntry};
 
 /// The transaction, payment and payout of a movement.
 #[derive(Debug, Clone, Copy, Default)]

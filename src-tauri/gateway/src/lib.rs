@@ -25,6 +25,8 @@ mod gateway;
 mod http;
 mod labels;
 mod ledger;
+#[cfg(test)]
+mod news_tests;
 mod notifications;
 mod payments;
 mod payouts;
@@ -37,13 +39,11 @@ mod settlement;
 mod setup;
 mod staff_reason;
 mod statement;
-mod store;
 mod takings;
 #[cfg(test)]
 mod testing;
 mod wallet;
 mod watcher;
-mod witness;
 
 /// Wipes memory when it is freed, so that no library leaves a copy of a secret in freed memory.
 #[global_allocator]
@@ -53,9 +53,9 @@ pub use app::App;
 pub use cli::{Hosted, NotServing, main};
 pub use console::{Actor, Command, CommandError, ListNews, NewsItem, Refusal, ShowBackups, Status, ask, dispatch};
 pub use gateway::Gateway;
-pub use store::news::NewsKind;
 pub use tillgate_machine::environment::Environment;
 pub use tillgate_machine::locale::locale;
+pub use tillgate_store::news::NewsKind;
 
 /// Use cases and rows for the load driver (`src-tauri/bench`), which fills databases. No shell needs them.
 pub mod bench {
@@ -63,12 +63,12 @@ pub mod bench {
     pub use crate::daemon::{Options, ensure_wallet, open};
     pub use crate::payments::{Author, Created, Draft, create};
     pub use crate::settings::Override;
-    pub use crate::store::StoreError;
-    pub use crate::store::notify_hosts::NotifyHosts;
-    pub use crate::store::payment_lists::PaymentFilter;
-    pub use crate::store::payments::PaymentRow;
     pub use tillgate_machine::clock::machine_now;
     pub use tillgate_machine::data_dir::{DataDir, IfMissing};
     pub use tillgate_machine::environment::Environment;
     pub use tillgate_machine::secrets::{Purpose, SecretsLocation};
+    pub use tillgate_store::StoreError;
+    pub use tillgate_store::notify_hosts::NotifyHosts;
+    pub use tillgate_store::payment_lists::PaymentFilter;
+    pub use tillgate_store::payments::PaymentRow;
 }

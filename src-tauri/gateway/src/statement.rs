@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use tillgate_domain::money::{Currency, Rate};
-
-use crate::store::ledger::{Entry, LedgerKind, LedgerPart, Place};
-use crate::store::{Reader, StoreError};
+use tillgate_store::ledger::{Entry, LedgerKind, LedgerPart, Place};
+use tillgate_store::{Reader, StoreError};
 
 /// Number of characters of the date in an ISO 8601 time, and of the year and month.
 const DATE: usize = "2026-01-12".len();

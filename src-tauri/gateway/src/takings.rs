@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
-
-use crate::store::takings::TakingsRow;
-use crate::store::{Reader, StoreError};
+use tillgate_store::takings::TakingsRow;
+use tillgate_store::{Reader, StoreError};
 
 /// The most days of one request. The panel shows 30.
 pub(crate) const DAYS_MAX: usize = 100;

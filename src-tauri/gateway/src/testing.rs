@@ -23,6 +23,10 @@ use tillgate_machine::entropy::Entropy;
 use tillgate_machine::environment::Environment;
 use tillgate_machine::secrets::{SecretStore, SecretsLocation};
 use tillgate_sandbox::{Pay, Sandbox};
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::payments::{NewPayment, PaymentRow};
+use tillgate_store::payouts::{NewPayout, PayoutRow};
+use tillgate_store::restore::{NewRestore, Restore, RestoreSource};
 
 use crate::app::App;
 use crate::chain::Chain;
@@ -32,10 +36,6 @@ use crate::notifications::{ATTEMPT_TIMEOUT, Notifier, Receiver};
 use crate::payments::{Author, CreateError, Draft, create};
 use crate::rates::Rates;
 use crate::sender::Sender;
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::payments::{NewPayment, PaymentRow};
-use crate::store::payouts::{NewPayout, PayoutRow};
-use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::watcher::Watcher;
 
 /// Half an hour, the lifetime of a payment.

@@ -25,9 +25,9 @@ use std::sync::Arc;
 use bitcoin::Network;
 use parking_lot::RwLock;
 
-use crate::store::keychains::Keychain;
-use crate::store::restore::Restore;
-use crate::store::{Store, StoreError};
+use tillgate_store::keychains::Keychain;
+use tillgate_store::restore::Restore;
+use tillgate_store::{Store, StoreError};
 
 /// The wallet of a running gateway.
 pub struct Wallet {

@@ -10,10 +10,9 @@ use subtle::ConstantTimeEq;
 use tillgate_domain::permission::Permissions;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::entropy::{Entropy, NoEntropy};
-
-use crate::store::api_keys::ApiKey;
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::{Store, StoreError};
+use tillgate_store::api_keys::ApiKey;
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::{Store, StoreError};
 
 /// Limit of a name's characters.
 const NAME_MAX: usize = 64;

@@ -3,9 +3,8 @@
 
 use sha2::{Digest, Sha256};
 use tillgate_domain::time::Timestamp;
-
-use crate::store::idempotency::StoredAnswer;
-use crate::store::{Reader, StoreError, Tx};
+use tillgate_store::idempotency::StoredAnswer;
+use tillgate_store::{Reader, StoreError, Tx};
 
 /// Time for which a stored answer is repeated, by the environment's clock.
 const ANSWERED_AGAIN_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -61,8 +60,9 @@ impl Once {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_store::Store;
+
     use super::*;
-    use crate::store::Store;
 
     const NOW: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 

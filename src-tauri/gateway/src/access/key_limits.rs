@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use tillgate_machine::upper_bound::UpperBound;
+use tillgate_store::payment_lists::PaymentFilter;
+use tillgate_store::{Store, StoreError};
 use tokio::time::Instant;
-
-use crate::store::payment_lists::PaymentFilter;
-use crate::store::{Store, StoreError};
 
 /// Burst of a key that was idle, in seconds of its allowed rate.
 const BURST_SECONDS: u64 = 25;

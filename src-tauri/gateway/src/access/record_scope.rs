@@ -1,7 +1,7 @@
 //! Records that an API key may see (interface, section 1, "Authentication"). Only this file decides it, for single
 //! records and for lists.
 
-use crate::store::api_keys::ApiKey;
+use tillgate_store::api_keys::ApiKey;
 
 /// The records that a caller may see, resend or decide on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::address::{self, AddressRefusal};
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::{Reader, StoreError};
 
 use super::refund::{RefundError, check_awaits_refund};
 use crate::gateway::Gateway;
 use crate::notifications::outbox;
-use crate::store::anomalies::AnomalyRow;
-use crate::store::{Reader, StoreError};
 
 /// Reason why a customer's answer is not stored.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

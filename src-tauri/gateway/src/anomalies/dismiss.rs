@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::id::Id;
+use tillgate_store::StoreError;
+use tillgate_store::anomalies::AnomalyUpdate;
 
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, OutboxError};
 use crate::staff_reason::{REASON_MAX, staff_reason};
-use crate::store::StoreError;
-use crate::store::anomalies::AnomalyUpdate;
 
 /// Reason why an anomaly was not dismissed. The database is unchanged.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

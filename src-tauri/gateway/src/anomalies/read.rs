@@ -1,12 +1,12 @@
 //! Reads anomalies for GET requests.
 
 use tillgate_domain::id::Id;
+use tillgate_store::StoreError;
+use tillgate_store::anomalies::AnomalyFilter;
 
 use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
-use crate::store::StoreError;
-use crate::store::anomalies::AnomalyFilter;
 
 /// The record of one anomaly, if the caller may see it. Blocks while its transactions are read, which may be many.
 ///

@@ -9,6 +9,12 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::payout_lists::PayoutFilter;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::twins::PaidByTwin;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::Sum;
 
 use crate::access::record_scope::RecordScope;
@@ -16,12 +22,6 @@ use crate::gateway::Gateway;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
 use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Permit, Requester};
-use crate::store::anomalies::AnomalyRow;
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::payout_lists::PayoutFilter;
-use crate::store::payouts::PayoutRow;
-use crate::store::twins::PaidByTwin;
-use crate::store::{Reader, StoreError};
 
 /// Limit of payouts of one sum that are checked for an earlier refund.
 const ALIKE_MAX: u32 = 100;

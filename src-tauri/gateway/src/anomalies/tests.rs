@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 
 use tillgate_domain::id::Id;
 use tillgate_sandbox::Pay;
+use tillgate_store::anomalies::AnomalyFilter;
+use tillgate_store::payments::PaymentRow;
 
 use super::list;
 use crate::access::record_scope::RecordScope;
 use crate::notifications::resend;
-use crate::store::anomalies::AnomalyFilter;
-use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// A payment with `count` late coins, each with an anomaly of its own.

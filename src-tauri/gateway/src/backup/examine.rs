@@ -10,6 +10,9 @@ use tillgate_machine::data_dir::{DATABASE, SANDBOX};
 use tillgate_machine::environment::Environment;
 use tillgate_machine::secrets::{Purpose, Secret};
 use tillgate_sandbox::Sandbox;
+use tillgate_store::copy::{damage_of_copy, migrate_copy, read_copy};
+use tillgate_store::keychains::Keychain;
+use tillgate_store::{Reader, StoreError};
 
 use super::contents::{self, Manifest, Secrets};
 use super::error::BackupError;
@@ -17,9 +20,6 @@ use super::key::{BackupKey, KeyRecipe};
 use super::sealed::{Closed, FileId};
 use crate::chain::backend::BackendError;
 use crate::notifications::holds_key;
-use crate::store::copy::{damage_of_copy, migrate_copy, read_copy};
-use crate::store::keychains::Keychain;
-use crate::store::{Reader, StoreError};
 use crate::wallet::{Descriptors, PublicKeychains};
 
 /// Called between two pieces of work. `false` stops the work.

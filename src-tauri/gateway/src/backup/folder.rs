@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tillgate_store::backups::FolderRow;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -15,7 +16,6 @@ use super::mark::Mark;
 use super::place::{found, on_disk, part_of};
 use super::sealed::{FILE_ID_BYTES, FileId};
 use crate::gateway::Gateway;
-use crate::store::backups::FolderRow;
 
 /// Longest wait for a disk's answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);

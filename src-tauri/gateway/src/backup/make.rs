@@ -14,6 +14,9 @@ use tillgate_machine::data_dir::{DATABASE, SANDBOX};
 use tillgate_machine::disk::free_bytes;
 use tillgate_machine::fail_points::{self, Point};
 use tillgate_machine::secrets::{Purpose, Secret};
+use tillgate_store::StoreError;
+use tillgate_store::backups::{BackupRow, BackupState, Failure};
+use tillgate_store::copy::{copy_database, damage_of_copy};
 use tillgate_told::Told as _;
 use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
@@ -28,9 +31,6 @@ use super::place::{self, Scratch, on_disk};
 use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
 use super::tidy;
 use crate::gateway::Gateway;
-use crate::store::StoreError;
-use crate::store::backups::{BackupRow, BackupState, Failure};
-use crate::store::copy::{copy_database, damage_of_copy};
 
 /// Room on the backup's disk beyond the databases, for headers, tags and the folder itself.
 const MARGIN_BYTES: u64 = 10_000_000;

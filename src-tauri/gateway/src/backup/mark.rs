@@ -7,11 +7,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use tillgate_machine::entropy::{Entropy, NoEntropy};
+use tillgate_store::backups::FolderRow;
+use tillgate_store::{Reader, StoreError};
 
 use super::error::BackupError;
 use super::{contents, place};
-use crate::store::backups::FolderRow;
-use crate::store::{Reader, StoreError};
 
 /// Random bytes in a mark's name. So the marks of two installations in one folder differ, and a folder that was named
 /// earlier is not mistaken for the present one.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::{local_offset_ms, machine_now};
+use tillgate_store::backups::{BackupRow, BackupState};
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Time, Told};
 use tokio_util::sync::CancellationToken;
 
@@ -14,8 +16,6 @@ use super::mark::Mark;
 use super::schedule::{Before, next_at};
 use super::tidy::settle_interrupted;
 use crate::gateway::Gateway;
-use crate::store::backups::{BackupRow, BackupState};
-use crate::store::{Reader, StoreError};
 
 /// Interval between checks of the machine's clock and the settings.
 const ASK_EVERY: Duration = Duration::from_secs(60);

@@ -17,15 +17,15 @@ use tillgate_machine::entropy::{Entropy as _, SystemEntropy};
 use tillgate_machine::environment::Environment;
 use tillgate_machine::fail_points::{self, Point};
 use tillgate_machine::secrets::{self, Coins, Purpose, Secret, SecretsLocation};
+use tillgate_store::copy::change_copy;
+use tillgate_store::restore::{NewRestore, RestoreSource};
+use tillgate_store::{StoreError, Tx};
 
 use super::contents::{Manifest, Secrets};
 use super::error::BackupError;
 use super::examine::{self, SealedFile};
 use super::place;
 use crate::settings::RESTORE_SKIP_DEFAULT;
-use crate::store::copy::change_copy;
-use crate::store::restore::{NewRestore, RestoreSource};
-use crate::store::{StoreError, Tx};
 
 /// File with the new installation's id. A repeated attempt uses the same id, so that no keyring entry is orphaned.
 const INSTALLATION: &str = "installation";

@@ -7,6 +7,8 @@ use tempfile::TempDir;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::environment::Environment;
 use tillgate_machine::secrets::{Purpose, Secret, SecretsLocation};
+use tillgate_store::StoreError;
+use tillgate_store::backups::BackupState;
 
 use super::key::BackupKey;
 use super::make::Job;
@@ -16,8 +18,6 @@ use super::*;
 use crate::console::backups::BackUp;
 use crate::console::settings::SetSetting;
 use crate::console::{Actor, ask};
-use crate::store::StoreError;
-use crate::store::backups::BackupState;
 use crate::testing::World;
 
 const DAY_MS: i64 = 24 * 3_600_000;

@@ -45,10 +45,11 @@ fn render(page: &WalletLabelsView, form: Form, is_begun: &mut bool) -> Result<St
 mod tests {
     use std::collections::BTreeSet;
 
+    use tillgate_store::labels::{Labelled, LabelledKind};
+
     use super::*;
     use crate::console::wallet::Label;
     use crate::console::{Actor, ask};
-    use crate::store::labels::{Labelled, LabelledKind};
     use crate::testing::World;
 
     /// All labels, asked for in pages of `limit` outputs.
@@ -83,12 +84,12 @@ mod tests {
         let own = all(&world, 1_000).await;
         let label_anew = own.iter().step_by(3).map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Label>>();
         let anew = label_anew.len();
-        let write = move |tx: &crate::store::Tx<'_>| {
+        let write = move |tx: &tillgate_store::Tx<'_>| {
             for Label { kind, reference, .. } in &label_anew {
                 let kind = LabelledKind::named(kind).unwrap();
                 tx.import_label(&Labelled { kind, reference: reference.clone(), label: "by Ann".to_owned() })?;
             }
-            Ok::<_, crate::store::StoreError>(())
+            Ok::<_, tillgate_store::StoreError>(())
         };
         world.gateway.store.write(write).await.unwrap();
         let whole = all(&world, 1_000).await;

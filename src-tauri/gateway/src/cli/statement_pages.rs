@@ -74,12 +74,12 @@ impl<'a> Sheet<'a> {
 #[cfg(test)]
 mod tests {
     use tillgate_domain::time::Timestamp;
+    use tillgate_store::StoreError;
+    use tillgate_store::ledger::{LedgerKind, NewEntry};
 
     use super::*;
     use crate::console::statement_sheet::StatementSheet;
     use crate::console::{Actor, ask};
-    use crate::store::StoreError;
-    use crate::store::ledger::{LedgerKind, NewEntry};
     use crate::testing::World;
 
     const DAY_MS: i64 = 24 * 3_600_000;
@@ -87,7 +87,7 @@ mod tests {
     /// Adds rows to the ledger. Two rows share each time, and the times begin again after 80 rows, so that the order of
     /// the rows is not the order of their times.
     async fn add_rows(world: &World, count: i64) {
-        let write = move |tx: &crate::store::Tx<'_>| {
+        let write = move |tx: &tillgate_store::Tx<'_>| {
             for number in 0..count {
                 let at = Timestamp::from_ms(1_768_000_000_000 + (number / 2 % 40) * DAY_MS);
                 let rates = format!(r#"{{"USD":"{}.0000"}}"#, 50_000 + number / 7);
@@ -167,7 +167,7 @@ mod tests {
     async fn the_stored_balance_is_the_sum_of_the_ledger() {
         let world = World::new().await;
         add_rows(&world, 211).await;
-        let sums = |reader: &crate::store::Reader<'_>| {
+        let sums = |reader: &tillgate_store::Reader<'_>| {
             Ok::<_, StoreError>((reader.ledger_sats()?, reader.added_up_ledger_sats()?))
         };
         let (kept, added_up) = world.gateway.store.read(sums).unwrap();

@@ -2,6 +2,8 @@
 //! payout. Each alarm is shown until staff dismiss it.
 
 use serde::{Deserialize, Serialize};
+use tillgate_store::alarms::{Alarm, AlarmKind};
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 
@@ -10,8 +12,6 @@ use super::error::CommandError;
 use crate::console::refusal::NotFound;
 use crate::gateway::StaffWarning;
 use crate::payouts;
-use crate::store::alarms::{Alarm, AlarmKind};
-use crate::store::{Reader, StoreError};
 
 /// Dismisses all alarms of a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

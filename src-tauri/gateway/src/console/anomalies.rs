@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::anomaly::{self, AnomalyKind};
 use tillgate_domain::id::Id;
 use tillgate_domain::receipt::Receipt;
+use tillgate_store::anomalies::AnomalyFilter;
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
@@ -19,8 +21,6 @@ use crate::console::refusal::{NotFound, RefundedByPayout};
 use crate::gateway::Gateway;
 use crate::payouts::Offered;
 use crate::records::anomaly_message;
-use crate::store::anomalies::AnomalyFilter;
-use crate::store::{self, Reader, StoreError};
 
 /// The state of an anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -122,7 +122,7 @@ pub struct RefundQuestion {
 }
 
 impl RefundQuestion {
-    fn of(row: &store::anomalies::AnomalyRow) -> Option<Self> {
+    fn of(row: &tillgate_store::anomalies::AnomalyRow) -> Option<Self> {
         let asked_at = row.asked_at?.iso_seconds();
         let (address, answered_at) =
             row.answer.as_ref().map(|answer| (answer.address.clone(), answer.given_at.iso_seconds())).unzip();
@@ -183,9 +183,9 @@ pub struct AboutPayment {
 
 impl AboutPayment {
     pub fn of(
-        row: &store::payments::PaymentRow,
+        row: &tillgate_store::payments::PaymentRow,
         receipts: &[Receipt],
-        anomalies: &[store::anomalies::AnomalyRow],
+        anomalies: &[tillgate_store::anomalies::AnomalyRow],
     ) -> Self {
         let anomalies: Vec<anomaly::Anomaly> = anomalies.iter().map(|row| row.anomaly.clone()).collect();
         Self {
@@ -203,7 +203,7 @@ impl AboutPayment {
 }
 
 impl AnomalyItem {
-    pub fn of(gateway: &Gateway, row: &store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
+    pub fn of(gateway: &Gateway, row: &tillgate_store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
         Self {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tillgate_domain::id::Id;
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use super::error::CommandError;
 use crate::app::App;
 use crate::gateway::Gateway;
-use crate::store::{Reader, StoreError};
 
 /// A command, with the type of its answer.
 pub trait Ask: Sized {

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::machine_now;
 use tillgate_machine::secrets::Secret;
+use tillgate_store::backups::{BackupRow, BackupState};
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 use zeroize::Zeroize as _;
@@ -18,8 +20,6 @@ use super::wallet::SheetView;
 use crate::backup::{self, BackupError, KeySource, Place, Tried};
 use crate::console::refusal::ArgumentFault;
 use crate::gateway::Gateway;
-use crate::store::backups::{BackupRow, BackupState};
-use crate::store::{Reader, StoreError};
 
 /// The `error_type` of a wrong backup passphrase. The command line may add which passphrase was tried.
 pub(crate) const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";

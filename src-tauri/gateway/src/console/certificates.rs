@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Rate;
 use tillgate_domain::rates::Verdict;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::rates::StoredRate;
 use ts_rs::TS;
 
 use crate::rates::stored_quotes::{self, Part};
-use crate::store::rates::StoredRate;
 
 /// A rate's certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

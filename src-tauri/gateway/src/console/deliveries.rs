@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::notification::{NotificationState, SubjectKind};
+use tillgate_store::deliveries::DeliveryRow;
 use tillgate_told::Telling;
 use ts_rs::TS;
 
@@ -10,7 +11,6 @@ use super::error::CommandError;
 use super::page::{Page, page_size};
 use crate::console::refusal::NotFound;
 use crate::notifications::resend;
-use crate::store;
 
 /// Lists deliveries, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -76,8 +76,8 @@ pub struct Resent {
     pub queued: u32,
 }
 
-impl From<&store::deliveries::DeliveryRow> for DeliveryItem {
-    fn from(row: &store::deliveries::DeliveryRow) -> Self {
+impl From<&DeliveryRow> for DeliveryItem {
+    fn from(row: &DeliveryRow) -> Self {
         Self {
             delivery_id: row.id.to_string(),
             notification_id: row.notification_id.to_string(),

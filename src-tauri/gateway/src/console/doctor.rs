@@ -26,13 +26,13 @@ use crate::backup;
 use crate::chain::Chain;
 use crate::gateway::{Gateway, WaitCause, standstill};
 use crate::setup::{self, Fit};
-use crate::store::backups::BackupState;
-use crate::store::chain::WatchedChain;
-use crate::store::sender_hold::{Hold, HoldCause};
-use crate::store::{Reader, StoreError};
 use tillgate_machine::clock::machine_now;
 use tillgate_machine::disk::Disk;
 use tillgate_machine::environment::Environment;
+use tillgate_store::backups::BackupState;
+use tillgate_store::chain::WatchedChain;
+use tillgate_store::sender_hold::{Hold, HoldCause};
+use tillgate_store::{Reader, StoreError};
 
 /// Checks everything that the gateway needs, and names the remedy of each fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

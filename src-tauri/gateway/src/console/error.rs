@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tillgate_machine::field_errors::{FieldError, VALIDATION_FAILED};
+use tillgate_store::StoreError;
 use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
@@ -16,7 +17,6 @@ use crate::payouts::{ApproveError, LimitError, OfferError, RejectError};
 use crate::sandbox::CallError;
 use crate::sender::{NamedRateError, ReleaseError, ReplaceError, SendError};
 use crate::settings::SettingError;
-use crate::store::StoreError;
 use crate::watcher::{AcceptError, CancelError};
 
 /// The reason why a command failed.

@@ -5,6 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::permission::NotPermissions;
+use tillgate_store::Reader;
+use tillgate_store::api_keys::ApiKey;
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::payout_lists::PayoutFilter;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -12,10 +16,6 @@ use super::error::CommandError;
 use super::page::Page;
 use crate::access::api_keys::KeyRequest;
 use crate::gateway::Gateway;
-use crate::store::Reader;
-use crate::store::api_keys::ApiKey;
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::payout_lists::PayoutFilter;
 
 /// Lists the API keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -5,16 +5,16 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::news::{NewsKind, NewsRow, NewsSubject};
+use tillgate_store::payments::PaymentRow;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
-use crate::store::news::{NewsKind, NewsRow, NewsSubject};
-use crate::store::payments::PaymentRow;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 
 /// The number of events that are listed.
 const LISTED: u32 = 50;

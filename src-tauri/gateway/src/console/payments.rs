@@ -18,12 +18,12 @@ use super::page::page_size;
 use super::sums::FiatView;
 use crate::console::refusal::NotFound;
 use crate::payments::{self, Author, Created, Draft};
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::payment_lists::PaymentFilter;
-use crate::store::payments::PaymentRow;
-use crate::store::{Reader, StoreError};
 pub(crate) use narrowing::PaymentsNarrowing;
 pub(crate) use sheet::PaymentsSheet;
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::payment_lists::PaymentFilter;
+use tillgate_store::payments::PaymentRow;
+use tillgate_store::{Reader, StoreError};
 pub(crate) use view::{PaymentItem, PaymentView};
 
 /// Lists payments, newest first.

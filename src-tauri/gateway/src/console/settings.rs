@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tillgate_machine::secrets::Secret;
+use tillgate_store::backups::FolderRow;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -15,7 +16,6 @@ use crate::backup;
 use crate::console::refusal::Refusal;
 use crate::gateway::Gateway;
 use crate::settings::{Act, Beside, NewPassword, PasswordEntry, SettingError, SettingNow};
-use crate::store::backups::FolderRow;
 
 /// The setting whose value is stored with the secrets, and not in the table of settings.
 pub(crate) const BACKEND_PASSWORD: &str = PasswordEntry::SETTING;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::ledger::{LedgerKind, LedgerPart, Place};
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -11,7 +12,6 @@ use super::error::CommandError;
 use super::sums::FiatView;
 use crate::console::refusal::ArgumentFault;
 use crate::statement::{self, Line, Total};
-use crate::store::ledger::{LedgerKind, LedgerPart, Place};
 
 /// The rows of a page if the command names no number.
 const PAGE: u32 = 1_000;

@@ -24,10 +24,10 @@ use super::error::CommandError;
 use super::payouts::{self, HeldFor, StuckItem, StuckPayouts, TwinItem, Waiting};
 use crate::gateway::{Gateway, WaitCause, WatchStatus};
 use crate::rates::{RatesRow, SourceRow};
-use crate::store::backups::BackupState;
-use crate::store::notifications::FailingServer;
-use crate::store::payment_lists::PaymentFilter;
-use crate::store::{Reader, StoreError};
+use tillgate_store::backups::BackupState;
+use tillgate_store::notifications::FailingServer;
+use tillgate_store::payment_lists::PaymentFilter;
+use tillgate_store::{Reader, StoreError};
 
 /// The most failing servers that are named, because the panel's footer has no room for more.
 const SERVERS_NAMED: usize = 3;

@@ -8,11 +8,11 @@ use tillgate_domain::advance::may_accept;
 use tillgate_domain::anomaly::Anomaly;
 use tillgate_domain::money::Currency;
 use tillgate_domain::receipt::Receipt;
+use tillgate_store::payments::PaymentRow;
 use ts_rs::TS;
 
 use super::btc::BtcView;
 use crate::gateway::Gateway;
-use crate::store::payments::PaymentRow;
 
 /// A sum of money in a currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

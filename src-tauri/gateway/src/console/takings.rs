@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::payment_lists::PaymentFilter;
+use tillgate_store::takings::TakingsRow;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
-use crate::store::payment_lists::PaymentFilter;
-use crate::store::takings::TakingsRow;
 use crate::takings::{self, Days, NotDays, Takings, top_of_chart};
 
 /// Asks for the takings of some days. A payment counts on the day on which it first became CONFIRMED, with its price

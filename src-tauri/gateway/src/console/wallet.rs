@@ -18,9 +18,6 @@ use super::sums::FiatView;
 use crate::console::refusal::ArgumentFault;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
-use crate::store::keychains::Keychain;
-use crate::store::labels::{Labelled, LabelsFrom};
-use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 pub(crate) use birthday::SheetView;
 pub(crate) use descriptor::{WalletDescriptor, WalletDescriptorView};
@@ -33,6 +30,9 @@ pub(crate) use restoring::{
     ContinueRestore, NothingFound, OtherTypeView, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
     has_found_nothing,
 };
+use tillgate_store::keychains::Keychain;
+use tillgate_store::labels::{Labelled, LabelsFrom};
+use tillgate_store::{Reader, StoreError};
 
 /// The most outputs on a page of labels. A page may be longer, because it holds all outputs of its last transaction.
 const LABELLED_MAX: u32 = 1_000;

@@ -13,6 +13,8 @@ use tillgate_machine::disk::Disk;
 use tillgate_machine::entropy::{Entropy, NoEntropy, SystemEntropy};
 use tillgate_machine::environment::Environment;
 use tillgate_machine::secrets::{self, Coins, SecretError, SecretsLocation};
+use tillgate_store::chain::WatchedChain;
+use tillgate_store::{Installation, Store, StoreError};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, RwLock, watch};
 
@@ -26,8 +28,6 @@ use crate::rates::{Rates, sources};
 use crate::sender::Sender;
 use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
 use crate::setup::{self, SetupError};
-use crate::store::chain::WatchedChain;
-use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Wallet, WalletError, WordsDrafts};
 use crate::watcher::Watcher;
 

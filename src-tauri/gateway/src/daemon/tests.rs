@@ -132,12 +132,12 @@ async fn a_gateway_ends_with_the_name_of_a_thread_that_ended() {
         is_ready.await.unwrap();
         app.gateway
             .store
-            .write(|_| -> Result<(), crate::store::StoreError> { panic!("the test ends the writer") })
+            .write(|_| -> Result<(), tillgate_store::StoreError> { panic!("the test ends the writer") })
             .await
     };
     let (ended, written) = tokio::join!(run, fail);
     assert!(matches!(ended, Err(RunError::Ended("the database's writer"))), "{ended:?}");
-    assert!(matches!(written, Err(crate::store::StoreError::Closed)), "{written:?}");
+    assert!(matches!(written, Err(tillgate_store::StoreError::Closed)), "{written:?}");
 }
 
 #[tokio::test]

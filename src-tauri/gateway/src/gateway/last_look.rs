@@ -8,14 +8,14 @@ use tillgate_domain::closing::Doubts;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::Moment;
+use tillgate_store::chain::WatchedChain;
+use tillgate_store::{Reader, Store, StoreError};
 use tillgate_told::{Telling, Time, Told};
 use tokio::sync::watch;
 
 use super::staff_warning::StaffWarning;
 use super::standstill;
 use crate::chain::Tip;
-use crate::store::chain::WatchedChain;
-use crate::store::{Reader, Store, StoreError};
 
 /// Greatest age of the last look at which new payments are accepted (interface, "Errors").
 const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
@@ -356,9 +356,9 @@ mod tests {
     use bitcoin::BlockHash;
     use bitcoin::hashes::Hash as _;
     use tillgate_domain::chain::Identity;
+    use tillgate_store::chain::Cursor;
 
     use super::*;
-    use crate::store::chain::Cursor;
 
     #[test]
     fn a_look_over_10_minutes_in_the_past_or_future_is_not_recent() {

@@ -13,6 +13,7 @@ use tillgate_machine::entropy::Entropy;
 use tillgate_machine::environment::Environment;
 use tillgate_machine::secrets::SecretStore;
 use tillgate_sandbox::Sandbox;
+use tillgate_store::{Installation, Reader, Store, StoreError};
 use tokio::sync::{Notify, RwLock, watch};
 
 use super::backups::Backups;
@@ -28,7 +29,6 @@ use crate::chain::{Chain, HotScripts};
 use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;
-use crate::store::{Installation, Reader, Store, StoreError};
 use crate::wallet::{NotReady, Wallet, WordsDrafts};
 
 /// Longest wait for exchange rates at the start and after a change of settings: both can go on without them.

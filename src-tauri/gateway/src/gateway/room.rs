@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tillgate_machine::disk::DiskNearlyFull;
 use tillgate_machine::owed::Promise;
+use tillgate_store::StoreError;
 
 use super::resources::Gateway;
-use crate::store::StoreError;
 
 impl Gateway {
     /// Reserves the bytes that a new record and its later changes may need. The caller holds the promise until the

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::{StoreError, Tx};
 
 use super::resources::Gateway;
-use crate::store::{StoreError, Tx};
 
 impl Gateway {
     /// The time by the environment's clock. First, each new forward step of the clock extends the deadlines of open

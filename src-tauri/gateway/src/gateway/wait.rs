@@ -3,11 +3,11 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
+use tillgate_store::sender_hold::HoldCause;
 use tillgate_told::{Sum, Telling, Time, Told};
 use ts_rs::TS;
 
 use super::failure_reason::FailureReason;
-use crate::store::sender_hold::HoldCause;
 use crate::wallet::spend::DraftError;
 
 /// The reason for which approved payouts wait.

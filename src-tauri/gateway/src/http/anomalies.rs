@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, Uri};
 use axum::response::{IntoResponse as _, Response};
 use tillgate_domain::anomaly::AnomalyKind;
 use tillgate_domain::permission::Permission;
+use tillgate_store::anomalies::AnomalyFilter;
 
 use super::auth::Caller;
 use super::body::Unused;
@@ -22,7 +23,6 @@ use super::state::Http;
 use crate::anomalies;
 use crate::notifications::resend;
 use crate::records::{PAGE_MAX, Snapshot};
-use crate::store::anomalies::AnomalyFilter;
 
 const DEFAULT_LIMIT: &str = "50";
 

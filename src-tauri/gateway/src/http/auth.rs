@@ -10,6 +10,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use tillgate_domain::permission::Permission;
 use tillgate_machine::clock::machine_now;
+use tillgate_store::api_keys::ApiKey;
 use tokio::time::Instant;
 
 use super::connections::Peer;
@@ -18,7 +19,6 @@ use super::error_type::ErrorType;
 use super::peer::client_address;
 use super::state::Http;
 use crate::access::record_scope::RecordScope;
-use crate::store::api_keys::ApiKey;
 
 /// The message of a 401.
 const HOW: &str = "Sign in with HTTP Basic: the API key's name and secret";

@@ -11,6 +11,7 @@ use tillgate_machine::disk::DiskNearlyFull;
 use tillgate_machine::entropy::{Entropy, SystemEntropy};
 use tillgate_machine::field_errors::FieldError;
 use tillgate_machine::json::Malformed;
+use tillgate_store::StoreError;
 
 use super::error_type::ErrorType;
 use super::respond::json_answer;
@@ -21,7 +22,6 @@ use crate::notifications::outbox::OutboxError;
 use crate::payments::CreateError;
 use crate::payouts::{ApproveError, EstimateError, LimitError, OfferError};
 use crate::rates::RateUnavailable;
-use crate::store::StoreError;
 
 /// Limit of a refusal's body in bytes. Field errors beyond it are only counted.
 const LISTED_MAX: usize = 20_000;

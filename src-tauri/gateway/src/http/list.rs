@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
+use tillgate_store::StoreError;
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
@@ -16,7 +17,6 @@ use super::respond::{holding, json_answer};
 use super::state::Http;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
-use crate::store::StoreError;
 
 /// The beginning of every list.
 const BEGIN: &str = r#"{"items":["#;

@@ -13,6 +13,7 @@ use tillgate_domain::payout::address;
 use tillgate_domain::permission::Permission;
 use tillgate_machine::field_errors::FieldError;
 use tillgate_machine::json::JsonObject;
+use tillgate_store::payment_lists::PaymentFilter;
 
 use super::auth::Caller;
 use super::body::{Unused, read_json_body};
@@ -30,7 +31,6 @@ use crate::canonical_json::canonical;
 use crate::notifications::resend;
 use crate::payments::{self, Author, Created, Draft, Lookup, RedirectKind};
 use crate::records::{PAGE_MAX, Snapshot};
-use crate::store::payment_lists::PaymentFilter;
 
 const NEW: &str = "/v2/payments/new";
 

@@ -11,6 +11,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::permission::Permission;
 use tillgate_machine::field_errors::FieldError;
 use tillgate_machine::json::JsonObject;
+use tillgate_store::payout_lists::PayoutFilter;
 
 use super::auth::Caller;
 use super::body::{Unused, read_json_body};
@@ -32,7 +33,6 @@ use crate::payouts::{
     self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Permit, Requester,
 };
 use crate::records::{PAGE_MAX, Snapshot};
-use crate::store::payout_lists::PayoutFilter;
 
 const PAYOUTS: &str = "/v2/payouts";
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tillgate_store::StoreError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-
-use crate::store::StoreError;
 
 /// Reads that may take long. Each kind has permits of its own, so that a key's lists do not block its records. The
 /// database allows 48 reads at once (`store/readers.rs`). Short reads over HTTP need no permit: at most 4 threads
@@ -111,6 +110,9 @@ mod tests {
     use axum::body::Body;
     use axum::extract::{Request, State};
     use axum::response::IntoResponse as _;
+    use tillgate_store::api_keys::ApiKey;
+    use tillgate_store::notify_hosts::NotifyHosts;
+    use tillgate_store::payments::PaymentRow;
 
     use super::*;
     use crate::access::api_keys::KeyRequest;
@@ -120,9 +122,6 @@ mod tests {
     use crate::http::query::NoQuery;
     use crate::http::{Http, Limits, anomalies, payments, payouts};
     use crate::payments::FEW_TRANSACTIONS;
-    use crate::store::api_keys::ApiKey;
-    use crate::store::notify_hosts::NotifyHosts;
-    use crate::store::payments::PaymentRow;
     use crate::testing::{SHOP, World};
 
     #[tokio::test]

@@ -3,13 +3,13 @@
 use tillgate_domain::id::Id;
 use tillgate_domain::permission::Permission;
 use tillgate_machine::owed::Promise;
+use tillgate_store::owed::ATTEMPTS_BYTES;
 
 use super::auth::Caller;
 use super::body::Unused;
 use super::error::Failure;
 use super::path::RecordId;
 use super::state::Http;
-use crate::store::owed::ATTEMPTS_BYTES;
 
 /// The id of the record to notify again. Refuses a caller that lacks the permission, sends a malformed id or a bad
 /// body, or makes more requests a second than its key may. Refuses while the disk is full.

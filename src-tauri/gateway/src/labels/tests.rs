@@ -1,11 +1,11 @@
 use bitcoin::Network;
+use tillgate_store::payments::PaymentRow;
 
 use super::*;
 use crate::console::payments::ShowPayment;
 use crate::console::payouts::ShowPayout;
 use crate::console::wallet::{ImportLabels, ImportedLabels, WalletInfo, WalletLabels};
 use crate::console::{Actor, CommandError, ask};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 const FOREIGN: &str = "f91d0a8a78462bc59398f2c5d7a84fcff491c26ba54c4833478b202796c8aafd";

@@ -12,13 +12,13 @@ use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::secrets::{Purpose, Secret, SecretError, SecretStore};
+use tillgate_store::StoreError;
 use tillgate_told::{Telling, Time, Told};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::receiver::SignatureCheck;
 use super::signature::{HmacKey, KEY_BYTES, SigningKeys};
 use crate::gateway::Gateway;
-use crate::store::StoreError;
 
 /// The most keys that sign at once. So many keys fit into every system's secret store, and their signatures into a
 /// header.

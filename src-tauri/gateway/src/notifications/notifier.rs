@@ -16,11 +16,11 @@ use std::time::Duration;
 use attempts::Attempts;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock;
+use tillgate_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use super::hmac_keys::{self, HmacKeys};
 use crate::gateway::Gateway;
-use crate::store::StoreError;
 #[cfg(test)]
 pub(crate) use post::NotPosted;
 use select::Rounds;
@@ -172,6 +172,6 @@ impl Notifier {
 
     /// The number of running attempts at the server of a URL.
     pub(crate) fn count_under_way_at(&self, url: &str) -> usize {
-        self.attempts.under_way().count_at(&crate::store::notifications::server_of(url))
+        self.attempts.under_way().count_at(&tillgate_store::notifications::server_of(url))
     }
 }

@@ -8,14 +8,14 @@ use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::receipt::Receipt;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::entropy::NoEntropy;
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::notifications::NewNotification;
+use tillgate_store::payments::PaymentRow;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{StoreError, Tx};
 
 use crate::gateway::{Announcement, Gateway};
 use crate::records::{RecordContext, anomaly_record, payment_record, payout_record};
-use crate::store::anomalies::AnomalyRow;
-use crate::store::notifications::NewNotification;
-use crate::store::payments::PaymentRow;
-use crate::store::payouts::PayoutRow;
-use crate::store::{StoreError, Tx};
 
 /// Reason why a notification could not be queued.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

@@ -2,11 +2,11 @@
 
 use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::StoreError;
+use tillgate_store::anomalies::{AnomalyRow, AnomalyUpdate};
+use tillgate_store::payouts::PayoutRow;
 
 use super::outbox::{Outbox, OutboxError};
-use crate::store::StoreError;
-use crate::store::anomalies::{AnomalyRow, AnomalyUpdate};
-use crate::store::payouts::PayoutRow;
 
 /// Updates the anomaly that a payout refunds: REFUNDED when the payout is SENT, OPEN again when it is EXPIRED or
 /// FAILED. Queues the anomaly's notification, and makes its payment due for the next look. Does nothing if the payout

@@ -6,12 +6,12 @@ use tillgate_domain::id::Id;
 use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::StoreError;
+use tillgate_store::anomalies::AnomalyUpdate;
 
 use super::outbox::{self, Outbox, OutboxError};
 use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
-use crate::store::StoreError;
-use crate::store::anomalies::AnomalyUpdate;
 
 /// Anomalies queued in one commit, so that the writer is not held long.
 const ANOMALIES_PER_COMMIT: usize = 200;

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use tillgate_domain::money::AmountError::{NotANumber, NotPositive, TooLarge};
 use tillgate_domain::money::Currency;
 use tillgate_machine::field_errors::{Fault, FieldError};
+use tillgate_store::notify_hosts::NotifyHosts;
 use tillgate_told::Told;
 use url::Url;
-
-use crate::store::notify_hosts::NotifyHosts;
 
 /// Limit of characters of `message` and `comment` (interface, section 1).
 pub(crate) const TEXT_MAX: usize = 512;

@@ -12,6 +12,11 @@ use tillgate_machine::disk::DiskNearlyFull;
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::field_errors::FieldError;
 use tillgate_machine::owed::Promise;
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::owed::OpenTexts;
+use tillgate_store::payments::{NewPayment, PaymentRow};
+use tillgate_store::rates::StoredRate;
+use tillgate_store::{Reader, StoreError, Tx};
 
 use super::draft::{self, Draft, Validated};
 use crate::access::idempotency::{Once, PriorRequest};
@@ -20,11 +25,6 @@ use crate::gateway::{Announcement, Gateway, NotWatched};
 use crate::rates::RateUnavailable;
 use crate::records::{RecordContext, payment_record};
 use crate::settings::Settings;
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::owed::OpenTexts;
-use crate::store::payments::{NewPayment, PaymentRow};
-use crate::store::rates::StoredRate;
-use crate::store::{Reader, StoreError, Tx};
 use crate::wallet::{AddressPool, NotReady, Wallet, WalletError};
 
 /// The requester of a payment: a shop or the panel.

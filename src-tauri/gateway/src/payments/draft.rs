@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use tillgate_domain::money::Currency;
 use tillgate_machine::field_errors::{Fault, FieldError};
+use tillgate_store::notify_hosts::NotifyHosts;
 
 use super::checks::{FieldErrors, TEXT_MAX, TEXTS_MAX};
-use crate::store::notify_hosts::NotifyHosts;
 
 /// Limit of characters of `merchantTransactionId`.
 const REFERENCE_MAX: usize = 255;

@@ -1,12 +1,12 @@
 //! Reads payments for GET requests.
 
 use tillgate_domain::id::Id;
+use tillgate_store::StoreError;
+use tillgate_store::payment_lists::PaymentFilter;
 
 use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
-use crate::store::StoreError;
-use crate::store::payment_lists::PaymentFilter;
 
 /// Limit of transactions that are read on the request's own thread. Nearly every payment has one or two.
 pub(crate) const FEW_TRANSACTIONS: u32 = 8;

@@ -5,6 +5,9 @@ use std::sync::mpsc;
 use std::task::{Context, Waker};
 
 use tillgate_machine::secrets::Purpose;
+use tillgate_store::StoreError;
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::payment_lists::PaymentFilter;
 use tokio::sync::oneshot;
 
 use super::create::{self, Author, CreateError};
@@ -16,9 +19,6 @@ use crate::gateway::Gateway;
 use crate::notifications::resend;
 use crate::settings::Act;
 use crate::setup::{RestoreRequest, restore};
-use crate::store::StoreError;
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::payment_lists::PaymentFilter;
 use crate::testing::{SHOP, World};
 use crate::wallet::NotReady;
 
@@ -40,7 +40,7 @@ async fn hang_up(gateway: &Gateway, request: impl Future) {
     let (go_on, may_go_on) = mpsc::channel::<()>();
     let store = gateway.store.clone();
     let other = tokio::spawn(async move {
-        let hold = move |_: &crate::store::Tx<'_>| {
+        let hold = move |_: &tillgate_store::Tx<'_>| {
             begun.send(()).unwrap();
             may_go_on.recv().unwrap();
             Ok::<_, StoreError>(())

@@ -1,14 +1,14 @@
 //! Dismisses the alarms of a payout.
 
 use tillgate_domain::id::Id;
+use tillgate_store::StoreError;
 
 use crate::gateway::Gateway;
-use crate::store::StoreError;
 
 /// Dismisses the alarms of a payout on behalf of staff. Returns whether there were any. The audit log names `actor`.
 pub(crate) async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
-    let dismiss = move |tx: &crate::store::Tx<'_>| {
+    let dismiss = move |tx: &tillgate_store::Tx<'_>| {
         let Some(row) = tx.payout(&id)? else { return Ok(false) };
         let were_some = tx.dismiss_alarms(row.seq, now)?;
         if were_some {

@@ -11,6 +11,8 @@ use tillgate_domain::payout::limit::LimitRefusal;
 use tillgate_domain::payout::offer::is_valid_at;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::field_errors::FieldError;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Sum, Telling};
 
 use super::limit;
@@ -18,8 +20,6 @@ use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settings::Settings;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 
 /// The person or program that approves a payout.

@@ -8,9 +8,9 @@ use tillgate_domain::payout::address::{self, PayoutAddress};
 use tillgate_domain::payout::offer::OfferAmount;
 use tillgate_machine::field_errors::Fault;
 use tillgate_machine::field_errors::FieldError;
+use tillgate_store::notify_hosts::NotifyHosts;
 
 use crate::payments::{FieldErrors, TEXT_MAX};
-use crate::store::notify_hosts::NotifyHosts;
 
 /// The field of an amount in Bitcoin.
 pub(super) const BTC: &str = "btcAmount";

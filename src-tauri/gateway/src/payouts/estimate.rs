@@ -7,6 +7,7 @@ use bitcoin::ScriptBuf;
 use bitcoin::hashes::Hash as _;
 use tillgate_domain::payout::offer::{OfferTooLarge, OfferWorth};
 use tillgate_machine::field_errors::{Fault, FieldError};
+use tillgate_store::StoreError;
 
 use super::draft::{self, BTC, FIAT};
 use super::funding::{self, Permit};
@@ -14,7 +15,6 @@ use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::rates::RateUnavailable;
 use crate::records::{Estimate, estimate_record};
-use crate::store::StoreError;
 
 /// The amount of an estimate, as received.
 #[derive(Debug, Clone)]

@@ -3,10 +3,10 @@
 use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::payouts::PayoutRow;
 
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
-use crate::store::payouts::PayoutRow;
 
 /// Most offers that expire in one commit, so that the writer is not held long.
 const EXPIRED_AT_ONCE: u32 = 200;

@@ -5,13 +5,13 @@ use tillgate_domain::money::{Currency, format_btc};
 use tillgate_domain::payout::limit::{LimitRefusal, PayoutLimit, UtcDay};
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::field_errors::{Fault, FieldError};
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::Told as _;
 
 use crate::gateway::Gateway;
 use crate::rates::RateUnavailable;
 use crate::records::limit_record as render;
 use crate::settings::Settings;
-use crate::store::{Reader, StoreError};
 
 /// The code of an amount above the rest of the day's limit.
 pub(crate) const ABOVE_DAILY_LIMIT: &str = "PAYOUT_ABOVE_DAILY_LIMIT";

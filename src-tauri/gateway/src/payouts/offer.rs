@@ -13,6 +13,11 @@ use tillgate_domain::time::Timestamp;
 use tillgate_machine::disk::DiskNearlyFull;
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::field_errors::{Fault, FieldError};
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::payouts::{NewPayout, PayoutRow};
+use tillgate_store::rates::StoredRate;
+use tillgate_store::twins::PaidByTwin;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::Sum;
 
 use super::approve::{self, Wake};
@@ -25,11 +30,6 @@ use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox};
 use crate::rates::RateUnavailable;
 use crate::settings::Settings;
-use crate::store::notify_hosts::NotifyHosts;
-use crate::store::payouts::{NewPayout, PayoutRow};
-use crate::store::rates::StoredRate;
-use crate::store::twins::PaidByTwin;
-use crate::store::{Reader, StoreError};
 use crate::wallet::NotReady;
 
 const MINUTE_MS: i64 = 60_000;

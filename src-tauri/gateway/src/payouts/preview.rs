@@ -8,6 +8,11 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::offer::{OfferAmount, OfferWorth};
 use tillgate_machine::field_errors::{Fault, FieldError};
+use tillgate_store::anomalies::{AnomalyFilter, AnomalyRow};
+use tillgate_store::payout_lists::PayoutFilter;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::twins::PaidByTwin;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Told};
 
 use super::draft::{self, BTC, FIAT};
@@ -17,11 +22,6 @@ use super::limit;
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::settings::Settings;
-use crate::store::anomalies::{AnomalyFilter, AnomalyRow};
-use crate::store::payout_lists::PayoutFilter;
-use crate::store::payouts::PayoutRow;
-use crate::store::twins::PaidByTwin;
-use crate::store::{Reader, StoreError};
 
 /// The fields as typed so far.
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,12 @@
 //! Records of payouts for GET requests.
 
 use tillgate_domain::id::Id;
+use tillgate_store::StoreError;
+use tillgate_store::payout_lists::PayoutFilter;
 
 use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
-use crate::store::StoreError;
-use crate::store::payout_lists::PayoutFilter;
 
 /// The record of the payout with this id, if the caller may see it. Reads one row by its key.
 pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::StoreError;
 use tillgate_told::Told as _;
 
 use super::approve::judge_state;
@@ -12,7 +13,6 @@ use crate::gateway::FailureReason;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, OutboxError};
 use crate::staff_reason::{REASON_MAX, staff_reason};
-use crate::store::StoreError;
 use crate::wallet::NotReady;
 
 /// Reason why an offer was not rejected. Nothing was changed.

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::StoreError;
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::notify_hosts::NotifyHosts;
 
 use super::approve::judge_state;
 use super::{
@@ -18,9 +21,6 @@ use crate::anomalies::{RefundError, RefundRequest, refund};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::notifications::refunds::anomaly_after;
 use crate::settings::Act;
-use crate::store::StoreError;
-use crate::store::anomalies::AnomalyRow;
-use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 use crate::wallet::NotReady;
 
@@ -254,7 +254,7 @@ async fn an_approval_whose_client_hung_up_still_wakes_the_sender() {
         let _ = approval.poll(&mut Context::from_waker(Waker::noop()));
     }
     // The writer's queue holds the approval's write before this one.
-    world.gateway.store.write(|_| Ok::<_, crate::store::StoreError>(())).await.unwrap();
+    world.gateway.store.write(|_| Ok::<_, tillgate_store::StoreError>(())).await.unwrap();
     assert_eq!(world.payout(&payout_id).state, PayoutState::Queued);
     let woken = pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
     assert!(woken.is_ready());

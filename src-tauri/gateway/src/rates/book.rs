@@ -9,6 +9,8 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::rates::{ASKED_EVERY_MS, NoAnswer};
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::entropy::{SystemEntropy, jitter_per_mille};
+use tillgate_store::rates::StoredRate;
+use tillgate_store::{Store, StoreError};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
@@ -16,8 +18,6 @@ use super::quotes::{Quotes, RatesRow, SourceRow};
 use super::rate_source::{Question, RateSource, SourceAnswer, SourceFailure};
 use super::rules::RateRules;
 use super::unavailable::RateUnavailable;
-use crate::store::rates::StoredRate;
-use crate::store::{Store, StoreError};
 
 /// Number of stored rates whose row ids are cached. Far fewer are in use at one time.
 const ROWS_REMEMBERED: usize = 1_024;

@@ -8,12 +8,12 @@ use tillgate_domain::checked_clock::servers_ahead_ms;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::rates::{self, ASKED_EVERY_MS, Judged, Known, Quote, Verdict, retry_delay_ms};
 use tillgate_domain::time::Timestamp;
+use tillgate_store::rates::StoredRate;
 use tillgate_told::{Telling, Told};
 
 use super::rate_source::{SourceAnswer, SourceFailure, SourceQuote};
 use super::stored_quotes;
 use super::unavailable::RateUnavailable;
-use crate::store::rates::StoredRate;
 
 /// Least time between two writes of a currency's last known rate, which is read after a restart.
 const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
@@ -154,7 +154,7 @@ impl Quotes {
             }
             let others: Vec<Quote> =
                 self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values).copied().collect();
-            let last_known = self.last_known.get(&currency).map(|last| last.known.known());
+            let last_known = self.last_known.get(&currency).map(|last| known(&last.known));
             let quote = Quote { source: name, price, at: at.min(asked_at), never_stale, jumped_from: None };
             let quote = quote.succeed(before.get(&currency), last_known, &others);
             self.by_currency.entry(currency).or_default().insert(name, quote);
@@ -290,8 +290,6 @@ impl Quotes {
 #[error("the median quote is out of range")]
 pub(crate) struct MedianOutOfRange;
 
-impl StoredRate {
-    fn known(&self) -> Known {
-        Known { price: self.rate.decimal(), at: self.at }
-    }
+fn known(stored: &StoredRate) -> Known {
+    Known { price: stored.rate.decimal(), at: stored.at }
 }

@@ -3,11 +3,11 @@
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::receipt::Receipt;
+use tillgate_store::anomalies::AnomalyRow;
 
 use super::context::{RecordContext, mark_environment};
 use super::object::Object;
 use super::transaction::transaction;
-use crate::store::anomalies::AnomalyRow;
 
 /// The Anomaly record of `row`. `receipts` are its receipts, each with its full amount.
 #[must_use]

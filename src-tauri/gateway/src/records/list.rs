@@ -2,8 +2,9 @@
 
 use std::vec::IntoIter;
 
+use tillgate_store::StoreError;
+
 use super::snapshot::Snapshot;
-use crate::store::StoreError;
 
 /// Bytes after which a part ends, at the end of a record. A page of 50 records is one part. Each unread list keeps a
 /// few parts in memory.

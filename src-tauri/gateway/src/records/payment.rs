@@ -3,11 +3,11 @@
 use tillgate_domain::bip21::payment_uri;
 use tillgate_domain::money::{format_btc, format_btc_signed};
 use tillgate_domain::receipt::Receipt;
+use tillgate_store::payments::PaymentRow;
 
 use super::context::{RecordContext, mark_environment};
 use super::object::Object;
 use super::transaction::transaction;
-use crate::store::payments::PaymentRow;
 
 /// The Payment record of `row`. `receipts` are all its receipts; the record lists those whose coins count.
 #[must_use]

@@ -1,10 +1,10 @@
 //! The Payout record.
 
 use tillgate_domain::money::{Currency, Rate, format_btc};
+use tillgate_store::payouts::PayoutRow;
 
 use super::context::{RecordContext, mark_environment};
 use super::object::Object;
-use crate::store::payouts::PayoutRow;
 
 /// The Payout record of `row`.
 #[must_use]

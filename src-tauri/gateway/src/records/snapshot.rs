@@ -2,14 +2,15 @@
 
 use std::cell::OnceCell;
 
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::payments::PaymentRow;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Installation, Reader, StoreError};
+
 use super::anomaly::anomaly_record;
 use super::context::RecordContext;
 use super::payment::payment_record;
 use super::payout::payout_record;
-use crate::store::anomalies::AnomalyRow;
-use crate::store::payments::PaymentRow;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Installation, Reader, StoreError};
 
 /// The most items of one page.
 pub(crate) const PAGE_MAX: u32 = 500;

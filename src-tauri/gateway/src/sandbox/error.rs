@@ -2,10 +2,10 @@
 
 use tillgate_machine::field_errors::FieldError;
 use tillgate_sandbox::{BroadcastRefusal, SandboxError};
+use tillgate_store::StoreError;
 use tillgate_told::{Telling, Told};
 
 use crate::sender::SendError;
-use crate::store::StoreError;
 use crate::watcher::WatchError;
 
 /// The reason why a call was refused or failed.

@@ -2,12 +2,12 @@
 
 use bitcoin::Txid;
 use tillgate_machine::entropy::NoEntropy;
+use tillgate_store::StoreError;
 use tillgate_told::Telling;
 
 use crate::funds::NoFeeRate;
 use crate::gateway::{Wait, WaitCause};
 use crate::notifications::outbox::OutboxError;
-use crate::store::StoreError;
 
 /// The error that ended a pass early. The next pass does the remaining work.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

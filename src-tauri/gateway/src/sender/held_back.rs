@@ -6,6 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use bitcoin::{OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::money::format_btc;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::twins::TwinRow;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::Sum;
 
 use crate::chain::parents_first;
@@ -13,9 +16,6 @@ use crate::funds::{self, Unconfirmed};
 use crate::gateway::Waits;
 use crate::gateway::{Wait, WaitCause};
 use crate::settlement::twins::{self, UnminedTwins};
-use crate::store::payouts::PayoutRow;
-use crate::store::twins::TwinRow;
-use crate::store::{Reader, StoreError};
 use crate::wallet::spend::SpendableCoin;
 
 /// Effect of unmined twins on a payout.

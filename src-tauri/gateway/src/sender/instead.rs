@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::twins::TwinRow;
+use tillgate_store::{Reader, StoreError};
 
 use super::chosen::{Chosen, seed};
 use super::error::Unsent;
@@ -14,9 +17,6 @@ use crate::funds::PayoutFeeRate;
 use crate::gateway::Waits;
 use crate::gateway::{Gateway, WaitCause};
 use crate::settlement::twins::UnminedTwins;
-use crate::store::payouts::PayoutRow;
-use crate::store::twins::TwinRow;
-use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, FeeWanted, Funding, Paid, Payee, SpendableCoin};
 
 /// A payout that twins pay, and the coins of its own transaction.

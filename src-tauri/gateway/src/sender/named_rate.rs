@@ -7,6 +7,9 @@ use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Told};
 
 use super::build;
@@ -21,9 +24,6 @@ use crate::gateway::Gateway;
 use crate::gateway::Waits;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settlement::twins::UnminedTwins;
-use crate::store::keychains::Keychain;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Funding, Payee};
 use crate::watcher::Watcher;
 

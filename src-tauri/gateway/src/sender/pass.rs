@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bitcoin::Txid;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::sender_hold::{Hold, HoldCause};
+use tillgate_store::{StoreError, Tx};
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -18,8 +20,6 @@ use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
 use crate::settlement::batches;
 use crate::settlement::twins::UnminedTwins;
-use crate::store::sender_hold::{Hold, HoldCause};
-use crate::store::{StoreError, Tx};
 use crate::watcher::Watcher;
 use crate::{funds, payouts};
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::batches::{Refusal, VersionRow};
+use tillgate_store::{Reader, StoreError, Tx};
 
 use super::error::SendError;
 use super::held_back;
@@ -14,8 +16,6 @@ use crate::chain::Broadcast;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
-use crate::store::batches::{Refusal, VersionRow};
-use crate::store::{Reader, StoreError, Tx};
 use crate::watcher::package;
 
 /// The first look that misses a transaction makes it due at once, later ones after this time.

@@ -20,8 +20,8 @@ use super::pass::Sender;
 use crate::gateway::FailureReason;
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
-use crate::store::Reader;
 use crate::watcher::Watcher;
+use tillgate_store::Reader;
 
 pub(crate) use error::ReplaceError;
 pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};

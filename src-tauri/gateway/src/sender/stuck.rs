@@ -4,13 +4,13 @@
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::batches::VersionRow;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 
 use super::payout_rebroadcasts::to_broadcast;
 use crate::settings::Settings;
 use crate::settlement::batches;
-use crate::store::batches::VersionRow;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 
 const HOUR_MS: i64 = 3_600_000;
 

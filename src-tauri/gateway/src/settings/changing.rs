@@ -1,14 +1,14 @@
 //! Changes of settings: validated together, stored in one transaction, in effect at once.
 
 use tillgate_domain::time::Timestamp;
+use tillgate_store::Store;
+use tillgate_store::backups::FolderRow;
 
 use super::error::SettingError;
 use super::live::{LiveSettings, SettingNow};
 use super::password_entry::{NewPassword, PasswordEntry};
 use super::table::Setting;
 use super::values::Settings;
-use crate::store::Store;
-use crate::store::backups::FolderRow;
 
 /// The actor and time of a change, for the audit log.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_machine::environment::Environment;
+use tillgate_store::news::NewsKind;
 
 use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
@@ -10,7 +11,6 @@ use super::password_entry::PasswordEntry;
 use super::values::Settings;
 use crate::chain::BackendKind;
 use crate::rates::LIVE_SOURCES;
-use crate::store::news::NewsKind;
 
 /// Default of `restoreSkip`, the number of addresses that a restored copy skips.
 pub(crate) const RESTORE_SKIP_DEFAULT: u32 = 1_000;

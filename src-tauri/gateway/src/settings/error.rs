@@ -1,8 +1,7 @@
 //! Reasons why a setting cannot be changed.
 
+use tillgate_store::StoreError;
 use tillgate_told::Sum;
-
-use crate::store::StoreError;
 
 /// Why a setting cannot be changed.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use tillgate_machine::environment::Environment;
+use tillgate_store::Store;
 use tokio::sync::Mutex;
 
 use super::defaults::fee_fallback_default;
@@ -12,7 +13,6 @@ use super::error::SettingError;
 use super::password_entry::PasswordEntry;
 use super::table::{SETTINGS, Setting};
 use super::values::Settings;
-use crate::store::Store;
 
 /// A value given at the start, which overrides the stored one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,7 @@
 //! change. A password left in the other entry is never used, and the next change overwrites it.
 
 use tillgate_machine::secrets::Purpose;
-
-use crate::store::{Reader, StoreError};
+use tillgate_store::{Reader, StoreError};
 
 /// An entry of the secret store for the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

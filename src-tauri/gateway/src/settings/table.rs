@@ -3,6 +3,7 @@
 use tillgate_domain::money::MAX_SATS;
 use tillgate_domain::payout::offer;
 use tillgate_domain::policy::parse_usd;
+use tillgate_store::notify_hosts::host_name;
 
 use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
@@ -13,7 +14,6 @@ use super::forms::{
 };
 use super::values::Settings;
 use crate::chain::BackendKind;
-use crate::store::notify_hosts::host_name;
 
 /// The lower bound of `minPayoutBtc`: the dust limit of P2PKH outputs, the highest of all kinds of address.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;

@@ -4,11 +4,11 @@ use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::environment::Environment;
+use tillgate_store::backups::FolderRow;
+use tillgate_store::{Store, Tx};
 
 use super::forms::Network;
 use super::*;
-use crate::store::backups::FolderRow;
-use crate::store::{Store, Tx};
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();

@@ -7,6 +7,7 @@ use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_machine::environment::Environment;
 use tillgate_machine::outgoing::{Proxy, is_onion};
+use tillgate_store::news::NewsKind;
 use tillgate_told::Sum;
 use url::Url;
 
@@ -18,7 +19,6 @@ use super::password_entry::PasswordEntry;
 use crate::chain::BackendKind;
 use crate::chain::electrum::Fingerprint;
 use crate::rates::RateRules;
-use crate::store::news::NewsKind;
 
 /// All settings of one moment, typed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,11 @@ use std::collections::BTreeSet;
 use bitcoin::Txid;
 use tillgate_domain::batch::{self, Version};
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::alarms::AlarmKind;
+use tillgate_store::batches::VersionRow;
+use tillgate_store::ledger::LedgerKind;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::Told as _;
 
 use super::conflict_height::conflict_height;
@@ -16,11 +21,6 @@ use crate::gateway::{FailureReason, StaffWarning};
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
-use crate::store::alarms::AlarmKind;
-use crate::store::batches::VersionRow;
-use crate::store::ledger::LedgerKind;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 
 /// `approvedBy` of an offer that another copy of the wallet sent.
 const BY_COPY: &str = "another copy of this wallet";

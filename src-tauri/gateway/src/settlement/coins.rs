@@ -4,6 +4,10 @@
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
+use tillgate_store::coins::Coin;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::ledger::LedgerKind;
+use tillgate_store::{Reader, StoreError};
 
 use super::payment::MISSING_BYTES_MAX;
 use super::touched::Touched;
@@ -12,10 +16,6 @@ use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
-use crate::store::coins::Coin;
-use crate::store::keychains::Keychain;
-use crate::store::ledger::LedgerKind;
-use crate::store::{Reader, StoreError};
 
 /// The effect of one transaction on our coins.
 #[derive(Debug)]

@@ -2,8 +2,7 @@
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::Position;
-
-use crate::store::{Reader, StoreError};
+use tillgate_store::{Reader, StoreError};
 
 /// Generations of ancestors that are searched for a conflict. The sender never builds a longer chain.
 const GENERATIONS_MAX: u32 = 25;

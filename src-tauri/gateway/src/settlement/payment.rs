@@ -13,17 +13,17 @@ use tillgate_domain::money::Rate;
 use tillgate_domain::payment::{Cause, ConflictChange, Payment};
 use tillgate_domain::receipt::{Position, Receipt, Sighting};
 use tillgate_domain::time::Timestamp;
+use tillgate_store::anomalies::{AnomalyRow, AnomalyUpdate, NewAnomaly};
+use tillgate_store::coins::Coin;
+use tillgate_store::history::HistoryRow;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::payments::PaymentRow;
+use tillgate_store::{Reader, StoreError, Tx};
 
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger;
 use crate::notifications::outbox::{Outbox, OutboxError};
-use crate::store::anomalies::{AnomalyRow, AnomalyUpdate, NewAnomaly};
-use crate::store::coins::Coin;
-use crate::store::history::HistoryRow;
-use crate::store::keychains::Keychain;
-use crate::store::payments::PaymentRow;
-use crate::store::{Reader, StoreError, Tx};
 
 /// Disk quota for the missing transactions that paid one script. Without a quota, endless replacements or transactions
 /// forged by a server could fill the disk. Above the quota, an unconfirmed replacement is ignored until mined.

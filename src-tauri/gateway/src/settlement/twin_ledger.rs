@@ -1,14 +1,14 @@
-//! Ledger rows of twins ([`crate::store::twins`]): what each twin took from the balance beyond the payouts that it
+//! Ledger rows of twins ([`tillgate_store::twins`]): what each twin took from the balance beyond the payouts that it
 //! paid.
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::ledger::LedgerKind;
+use tillgate_store::{Reader, StoreError};
 
 use crate::ledger::{self, About};
 use crate::notifications::outbox::Outbox;
-use crate::store::ledger::LedgerKind;
-use crate::store::{Reader, StoreError};
 
 /// Books the effect of a twin on the balance, without the SENT payouts that it paid. A twin counts once mined. It does
 /// not count while the ledger counts a conflicting transaction of ours, because only one of the two can confirm.

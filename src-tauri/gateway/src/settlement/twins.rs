@@ -1,4 +1,4 @@
-//! Twins ([`crate::store::twins`]): the first sight of a twin puts the sender on hold, and a mined twin settles payouts
+//! Twins ([`tillgate_store::twins`]): the first sight of a twin puts the sender on hold, and a mined twin settles payouts
 //! (interface, section 4, "Twin"). A twin in the mempool settles nothing.
 
 use std::collections::BTreeMap;
@@ -7,6 +7,10 @@ use bitcoin::{Address, Script, Txid};
 use tillgate_domain::batch::{Position, Version};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::coins::Coin;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::twins::TwinRow;
+use tillgate_store::{Reader, StoreError, Tx};
 use tillgate_told::{Sum, Telling, Time, Told as _};
 
 use super::conflict_height::conflict_height;
@@ -14,10 +18,6 @@ use super::touched::Touched;
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{Outbox, OutboxError};
-use crate::store::coins::Coin;
-use crate::store::payouts::PayoutRow;
-use crate::store::twins::TwinRow;
-use crate::store::{Reader, StoreError, Tx};
 
 /// Outputs named in the reason of a hold. Nobody would read a longer list.
 const OUTPUTS_NAMED: usize = 3;

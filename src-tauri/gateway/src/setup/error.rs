@@ -3,9 +3,9 @@
 use tillgate_machine::data_dir::DataDirError;
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::secrets::SecretError;
+use tillgate_store::StoreError;
 
 use crate::chain::ChainDown;
-use crate::store::StoreError;
 use crate::wallet::WalletError;
 use crate::wallet::words::BadWords;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tillgate_machine::fail_points::{self, Point};
 use tillgate_machine::secrets::{Purpose, Secret};
+use tillgate_store::keychains::Keychain;
+use tillgate_store::restore::{NewRestore, Restore};
 
 use super::error::SetupError;
 use crate::gateway::Gateway;
-use crate::store::keychains::Keychain;
-use crate::store::restore::{NewRestore, Restore};
 use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{Descriptors, Wallet};
 

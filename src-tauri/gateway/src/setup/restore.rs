@@ -7,13 +7,13 @@ use bitcoin::Network;
 use tillgate_domain::restore::{looks_ahead, usual_run};
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::secrets::{Purpose, Secret};
+use tillgate_store::StoreError;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::restore::{NewRestore, Restore, RestoreSource};
 
 use super::error::SetupError;
 use super::making::{Words, adopt};
 use crate::gateway::Gateway;
-use crate::store::StoreError;
-use crate::store::keychains::Keychain;
-use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::wallet::Descriptors;
 
 /// The largest `--gap`. The gap plus `restoreSkip` is the number of indices that are derived and watched ahead.

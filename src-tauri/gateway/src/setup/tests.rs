@@ -13,13 +13,13 @@ use std::sync::Arc;
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::secrets::{Purpose, Secret};
+use tillgate_store::restore::Restore;
+use tillgate_store::sender_hold::HoldCause;
 
 use super::*;
 use crate::chain::tests::by_script::ByScript;
 use crate::console::wallet::{RestoreWallet, ShowRestore, WalletInfo, Words};
 use crate::console::{Actor, ask};
-use crate::store::restore::Restore;
-use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
 use crate::wallet::words::{self as mnemonic, WordCount};
 

@@ -8,11 +8,11 @@ use bitcoin::secp256k1::{All, Secp256k1, SecretKey};
 use bitcoin::{Network, NetworkKind};
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::secrets::{Secret, SecretError};
+use tillgate_store::StoreError;
+use tillgate_store::keychains::Keychain;
 use zeroize::Zeroize as _;
 
 use crate::settings::AddressType;
-use crate::store::StoreError;
-use crate::store::keychains::Keychain;
 
 /// Reason why there is no wallet.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

@@ -2,10 +2,10 @@
 //! not say which type their coins are at.
 
 use bitcoin::{Network, Script, ScriptBuf};
+use tillgate_store::keychains::Keychain;
 
 use super::change::ChangeScripts;
 use super::descriptor::WalletError;
-use crate::store::keychains::Keychain;
 
 /// The scripts of both keychains, up to the range of the look beyond the used ones.
 pub(crate) struct OtherType {

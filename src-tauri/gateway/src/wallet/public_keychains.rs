@@ -1,11 +1,11 @@
 //! The public side of the wallet's two keychains, as stored in the database. Every signature is checked against it.
 
 use bitcoin::{Network, ScriptBuf};
+use tillgate_store::keychains::Keychain;
 
 use super::descriptor::{Descriptors, WalletError};
 use super::keychain::KeychainAddresses;
 use crate::settings::AddressType;
-use crate::store::keychains::Keychain;
 
 /// Both stored descriptors and their scripts.
 pub(crate) struct PublicKeychains {

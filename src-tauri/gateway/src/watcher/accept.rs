@@ -5,14 +5,13 @@ use tillgate_domain::anomaly::Anomaly;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::Cause;
+use tillgate_store::StoreError;
 use tillgate_told::Sum;
 
 use super::error::WatchError;
-
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::Outbox;
 use crate::settlement::payment::{self, AffectedPayment, Context};
-use crate::store::StoreError;
 
 /// Why the coins of a payment were not accepted. Nothing was changed.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

@@ -8,6 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 use bitcoin::ScriptBuf;
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::scripts::{RoundPart, RoundPlace, ScriptOf};
+use tillgate_store::{Reader, StoreError};
 
 use super::batch_progress::{BatchProgress, PendingScripts};
 use super::error::WatchError;
@@ -15,9 +18,6 @@ use super::lookahead::{LookaheadRound, NEAR};
 use super::watch_list::wait_until_known_ahead;
 use crate::chain::{HotScripts, KnownScripts, Scripts};
 use crate::gateway::Gateway;
-use crate::store::keychains::Keychain;
-use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
-use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
 /// Most due payments in one look. The longest overdue come first; later looks take the others.

@@ -2,10 +2,10 @@
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::PaymentState;
+use tillgate_store::StoreError;
 
 use super::error::WatchError;
 use crate::notifications::outbox::{Outbox, OutboxError};
-use crate::store::StoreError;
 
 /// Reason why a payment was not cancelled. Nothing was changed.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

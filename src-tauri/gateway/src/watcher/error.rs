@@ -1,12 +1,12 @@
 //! Errors of a look.
 
 use bitcoin::BlockHash;
+use tillgate_store::StoreError;
 use tillgate_told::Told as _;
 
 use crate::chain::ChainDown;
 use crate::gateway::{CatchingUp, FailedLook};
 use crate::notifications::outbox::OutboxError;
-use crate::store::StoreError;
 use crate::wallet::WalletError;
 
 /// Why a look failed. The next look recovers.

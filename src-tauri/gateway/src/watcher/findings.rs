@@ -10,6 +10,12 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::chain::{Cursor, WatchedChain};
+use tillgate_store::keychains::Keychain;
+use tillgate_store::other_type::OtherCoin;
+use tillgate_store::restore::Restore;
+use tillgate_store::scripts::RoundPlace;
+use tillgate_store::{Reader, StoreError};
 
 use super::asked_scripts::{AskedScripts, Round, SETTLED_AFTER};
 use super::batch_progress::{BatchProgress, PendingScripts};
@@ -24,12 +30,6 @@ use crate::chain::{
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
 use crate::settlement::coins::CoinMove;
 use crate::settlement::payment::{AffectedPayment, IncomingTransaction};
-use crate::store::chain::{Cursor, WatchedChain};
-use crate::store::keychains::Keychain;
-use crate::store::other_type::OtherCoin;
-use crate::store::restore::Restore;
-use crate::store::scripts::RoundPlace;
-use crate::store::{Reader, StoreError};
 
 /// Most due payments in one look. The longest overdue come first; later looks take the others.
 const DUE_MAX: u32 = 100_000;

@@ -7,6 +7,9 @@ use tillgate_domain::closing::Closing;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::Moment;
+use tillgate_store::Tx;
+use tillgate_store::chain::WatchedChain;
+use tillgate_store::keychains::Keychain;
 use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 
@@ -24,9 +27,6 @@ use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::Due;
 use crate::settlement::payment::Context;
-use crate::store::Tx;
-use crate::store::chain::WatchedChain;
-use crate::store::keychains::Keychain;
 
 /// Longest lag of the stored time of the last look. Until then, a look without findings stores nothing.
 const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;

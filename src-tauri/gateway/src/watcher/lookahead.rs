@@ -3,9 +3,9 @@
 
 use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::{Reader, StoreError};
 
-use crate::store::keychains::Keychain;
-use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
 /// Number of indices of each keychain, from the next index on, that every look covers.

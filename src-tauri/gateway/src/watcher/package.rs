@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use bitcoin::Transaction;
+use tillgate_store::{Reader, StoreError};
 
 use crate::chain::{Broadcast, ChainDown, parents_first};
 use crate::gateway::Gateway;
-use crate::store::{Reader, StoreError};
 
 /// Why a broadcast has no answer.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

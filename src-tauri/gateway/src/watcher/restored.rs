@@ -15,10 +15,10 @@ use tillgate_domain::time::Timestamp;
 use super::error::WatchError;
 use crate::chain::{Covered, Sees};
 use crate::gateway::Gateway;
-use crate::store::keychains::Keychain;
-use crate::store::restore::{AskedIndices, Restore};
-use crate::store::{StoreError, Tx};
 use crate::wallet::Wallet;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::restore::{AskedIndices, Restore};
+use tillgate_store::{StoreError, Tx};
 
 /// Most scripts in one look of a scan: as many as a backend takes at once.
 const ASKED_MAX: u32 = 1_000;

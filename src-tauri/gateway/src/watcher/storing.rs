@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bitcoin::Txid;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::chain::WatchedChain;
 
 use super::error::WatchError;
 use super::findings::Findings;
@@ -14,7 +15,6 @@ use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::coins::{self, CoinMove};
 use crate::settlement::payment::{self, AffectedPayment, Context};
 use crate::settlement::{self, Due, Touched};
-use crate::store::chain::WatchedChain;
 
 /// Most pieces in one commit, so that no commit blocks the writer for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;

@@ -14,10 +14,10 @@ use tillgate_domain::payment::Cause;
 use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch, Replace, ReplaceTo};
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::chain::WatchedChain;
+use tillgate_store::payments::PaymentRow;
 
-use crate::store::anomalies::AnomalyRow;
-use crate::store::chain::WatchedChain;
-use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const HOUR_MS: i64 = 3_600_000;

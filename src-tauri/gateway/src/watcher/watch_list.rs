@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
+use tillgate_store::coins::Coin;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::other_type::OtherCoin;
+use tillgate_store::{Reader, StoreError};
 
 use super::error::WatchError;
 use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
-use crate::store::coins::Coin;
-use crate::store::keychains::Keychain;
-use crate::store::other_type::OtherCoin;
-use crate::store::{Reader, StoreError};
 use crate::wallet::OtherType;
 
 /// Time for which an absent transaction is followed. It is well above the 14 days after which the transaction is gone.

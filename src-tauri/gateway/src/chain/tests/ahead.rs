@@ -1,7 +1,8 @@
 //! Another copy of the wallet gives addresses and makes change beyond the indices of this one.
 
+use tillgate_store::keychains::Keychain;
+
 use super::stage::{Backend, Stage};
-use crate::store::keychains::Keychain;
 
 /// Indices known ahead: 200 more than a restored copy skips by default.
 const KNOWN: u32 = 1_200;

@@ -6,10 +6,10 @@ use bitcoin::Txid;
 use tillgate_domain::id::Id;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
+use tillgate_store::payments::PaymentRow;
 
 use super::stage::{Backend, Stage};
 use super::steps::{Numbers, QUIET_SECONDS, STORY, Step};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 struct History {

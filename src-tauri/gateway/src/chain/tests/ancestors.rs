@@ -6,11 +6,11 @@ use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_domain::payout::PayoutState;
 use tillgate_nodes::CoreFault;
 use tillgate_sandbox::TxPosition;
+use tillgate_store::payments::PaymentRow;
 
 use super::payer::{Kind, Payer, through_every_backend};
 use super::stage::{Backend, Stage};
 use crate::chain::Sees;
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;

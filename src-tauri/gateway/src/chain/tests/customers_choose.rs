@@ -8,12 +8,12 @@ use bitcoin::{ScriptBuf, Sequence, Transaction, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Pay;
+use tillgate_store::payments::PaymentRow;
 
 use super::electrum_server::{All, script};
 use super::payer::{Kind, Payer};
 use super::stage::{Backend, Stage};
 use crate::chain::{ChainDown, LookAnswer, LookRequest, RecentTransactions, Scripts, no_scripts};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 /// Enough transactions for a history that is longer than the longest accepted line.

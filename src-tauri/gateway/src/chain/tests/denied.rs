@@ -7,10 +7,10 @@ use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Sandbox;
+use tillgate_store::payments::PaymentRow;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::checks::token::Token;
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 const PART_SATS: u64 = 1_000;

@@ -5,11 +5,11 @@ use bitcoin::{ScriptBuf, Transaction};
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Pay;
+use tillgate_store::payments::PaymentRow;
 
 use super::electrum_server::All;
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::{LookRequest, Scripts, no_scripts};
-use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// Bytes of one answer's transactions at most, with those read before the limit is checked.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed, Underpaid};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::ElectrumFault;
+use tillgate_store::payments::PaymentRow;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 use crate::testing::limited_looks::{Answers, LimitedLooks};
 

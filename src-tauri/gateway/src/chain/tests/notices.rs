@@ -6,11 +6,11 @@ use std::time::Duration;
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::ZmqFault;
 use tillgate_sandbox::{Replace, ReplaceTo};
+use tillgate_store::payments::PaymentRow;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 /// Longer than any test: looks come only from notices or by hand.

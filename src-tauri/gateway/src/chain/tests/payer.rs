@@ -13,9 +13,9 @@ use bitcoin::{
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::receipt::Receipt;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
+use tillgate_store::payments::PaymentRow;
 
 use super::stage::{Backend, Stage};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 const COIN_SATS: u64 = 10_000_000;

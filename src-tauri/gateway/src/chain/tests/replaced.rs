@@ -5,11 +5,11 @@ use bitcoin::{ScriptBuf, Sequence, Transaction};
 use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::receipt::Position;
+use tillgate_store::payments::PaymentRow;
 
 use super::payer::{Kind, Payer, through_every_backend};
 use super::stage::{Backend, Stage};
 use super::steps::QUIET_SECONDS;
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;

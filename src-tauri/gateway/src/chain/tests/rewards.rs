@@ -12,7 +12,7 @@ use crate::testing::World;
 const DEEP: u32 = 14;
 
 /// A wallet with one confirmed payment of a hundredth of a bitcoin, from the sandbox's customer.
-async fn with_one_coin(world: &World) -> crate::store::payments::PaymentRow {
+async fn with_one_coin(world: &World) -> tillgate_store::payments::PaymentRow {
     world.make_wallet().await;
     let payment = world.payment_to_wallet().await;
     world.customer_pays(&payment, 1_000_000);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
+use tillgate_store::payments::PaymentRow;
 
 use super::by_script::ByScript;
-use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const HOUR_MS: i64 = 3_600_000;

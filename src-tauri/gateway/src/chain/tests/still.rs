@@ -11,13 +11,13 @@ use tillgate_domain::anomaly::AnomalyKind;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::{Bitcoind, CoreFault, ElectrumFault};
+use tillgate_store::payments::PaymentRow;
 
 use super::stage::{Backend, Stage};
 use crate::chain::{Chain, ChainDown, Identity};
 use crate::console::doctor::Doctor;
 use crate::console::status::Status;
 use crate::console::{Actor, ask};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 use crate::testing::chain_wrapper::ChainWrapper;
 

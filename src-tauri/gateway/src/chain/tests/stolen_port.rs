@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use tillgate_domain::payment::PaymentState::{Confirmed, New};
 use tillgate_nodes::CoreFault;
 use tillgate_sandbox::Sandbox;
+use tillgate_store::chain::{Cursor, WatchedChain};
+use tillgate_store::payments::PaymentRow;
 
 use super::stage::{Backend, Stage};
-use crate::store::chain::{Cursor, WatchedChain};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 fn given_above(world: &World, payment: &PaymentRow) -> Option<u32> {

@@ -8,13 +8,13 @@ use tillgate_domain::payment::PaymentState::Confirmed;
 use tillgate_domain::restore::RestoreState;
 use tillgate_nodes::{CoreFault, ElectrumFault};
 use tillgate_sandbox::Sandbox;
+use tillgate_store::chain::WatchedChain;
+use tillgate_store::payments::PaymentRow;
+use tillgate_store::sender_hold::HoldCause;
 
 use super::set_meanwhile::When;
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::checks::token::Token;
-use crate::store::chain::WatchedChain;
-use crate::store::payments::PaymentRow;
-use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
 
 const KINDS: [Backend; 2] = [Backend::Core, Backend::Electrum];

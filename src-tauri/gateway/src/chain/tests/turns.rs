@@ -6,9 +6,9 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
+use tillgate_store::payments::PaymentRow;
 
 use super::payer::{Kind, Payer, through_every_backend};
-use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const HOUR_MS: i64 = 3_600_000;

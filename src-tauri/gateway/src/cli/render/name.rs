@@ -14,10 +14,10 @@ mod tests {
     use tillgate_domain::payment::PaymentState;
     use tillgate_domain::payout::PayoutState;
     use tillgate_domain::restore::RestoreState;
+    use tillgate_store::ledger::LedgerKind;
 
     use super::name;
     use crate::console::anomalies::Resolution;
-    use crate::store::ledger::LedgerKind;
 
     #[test]
     fn names_in_json_are_those_of_the_interface() {

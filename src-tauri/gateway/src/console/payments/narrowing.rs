@@ -5,9 +5,8 @@ use bitcoin::{Address, Txid};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::payment_lists::PaymentFilter;
 use ts_rs::TS;
-
-use crate::store::payment_lists::PaymentFilter;
 
 /// The payments to choose. A field that is empty or absent matches all payments.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -2,6 +2,7 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
+use tillgate_store::payments::PaymentRow;
 use ts_rs::TS;
 
 use super::narrowing::PaymentsNarrowing;
@@ -10,7 +11,6 @@ use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
 use crate::console::sheet::{Cell, Sheet};
 use crate::console::sums::FiatView;
-use crate::store::payments::PaymentRow;
 
 /// The most rows of a page, because the control socket limits the length of an answer.
 const PAGE: u32 = 2_000;

@@ -5,6 +5,8 @@ use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::{self, ConflictChange, Payment, PaymentState, WhyInvalid};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
+use tillgate_store::keychains::Keychain;
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use crate::console::anomalies::{AboutPayment, AnomalyItem};
@@ -15,8 +17,6 @@ use crate::console::sums::{Acceptance, FiatView};
 use crate::console::transaction_position::TransactionPosition;
 use crate::gateway::Gateway;
 use crate::records::qr;
-use crate::store::keychains::Keychain;
-use crate::store::{self, Reader, StoreError};
 
 /// Most deliveries shown with one payment; `deliveries list` shows more.
 const DELIVERIES_OF_PAYMENT: u32 = 100;
@@ -209,7 +209,7 @@ pub struct HistoryItem {
 }
 
 impl PaymentItem {
-    pub fn of(reader: &Reader<'_>, row: &store::payments::PaymentRow) -> Result<Self, StoreError> {
+    pub fn of(reader: &Reader<'_>, row: &tillgate_store::payments::PaymentRow) -> Result<Self, StoreError> {
         let payment = &row.payment;
         let confirmations = match payment.state {
             PaymentState::Unconfirmed => least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?),
@@ -326,7 +326,7 @@ impl TransactionItem {
 
 impl HistoryItem {
     /// The changes of a payment, oldest first. From `too_much_sats` on its coins are too much.
-    fn all(too_much_sats: u64, changes: &[store::history::HistoryRow]) -> Vec<Self> {
+    fn all(too_much_sats: u64, changes: &[tillgate_store::history::HistoryRow]) -> Vec<Self> {
         let mut paid_before = 0;
         let mut was_confirmed = false;
         let mut rows = Vec::with_capacity(changes.len());

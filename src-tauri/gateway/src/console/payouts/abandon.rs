@@ -1,6 +1,7 @@
 //! Abandons a payout, and estimates the fee of doing so.
 
 use serde::{Deserialize, Serialize};
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use super::fee_rate::worth;
@@ -11,7 +12,6 @@ use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
 use crate::console::sums::FiatView;
 use crate::sender::{Agreed, abandon_fee};
-use crate::store::{Reader, StoreError};
 
 /// Abandons a payout. If its transaction was signed, a replacement pays the coins back to this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

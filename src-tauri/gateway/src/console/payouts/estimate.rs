@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::twins::PaidByTwin;
 use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 
@@ -15,9 +18,6 @@ use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
 use crate::console::sums::FiatView;
 use crate::payouts::{Preview, PreviewRequest, preview};
-use crate::store::anomalies::AnomalyRow;
-use crate::store::payouts::PayoutRow;
-use crate::store::twins::PaidByTwin;
 
 /// Estimates a payout. Nothing is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

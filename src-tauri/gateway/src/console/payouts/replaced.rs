@@ -2,6 +2,8 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
+use tillgate_store::Reader;
+use tillgate_store::batches::{Refusal, VersionRow};
 use tillgate_told::{Sum, Telling, Told};
 use ts_rs::TS;
 
@@ -10,8 +12,6 @@ use crate::chain::{fee_named, may_a_higher_fee_help, quoted};
 use crate::console::ask::Asker;
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
-use crate::store::Reader;
-use crate::store::batches::{Refusal, VersionRow};
 
 /// A backend's refusal of a stored transaction. The transaction is broadcast again later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

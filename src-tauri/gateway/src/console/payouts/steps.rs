@@ -4,11 +4,10 @@ use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::batches::VersionRow;
+use tillgate_store::payouts::PayoutRow;
 use tillgate_told::Telling;
 use ts_rs::TS;
-
-use crate::store::batches::VersionRow;
-use crate::store::payouts::PayoutRow;
 
 /// The kind of a step in a payout's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]

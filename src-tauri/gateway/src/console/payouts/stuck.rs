@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::id::Id;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Sum, Telling, Time, Told};
 use ts_rs::TS;
 
@@ -15,8 +17,6 @@ use crate::console::btc::BtcView;
 use crate::funds;
 use crate::gateway::Gateway;
 use crate::sender::{self, Stuck, StuckCause, may_bump};
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 
 /// The most stuck payouts named in one answer. The list of payouts shows all of them.
 const NAMED_MAX: usize = 20;

@@ -2,13 +2,13 @@
 
 use bitcoin::Address;
 use serde::{Deserialize, Serialize};
+use tillgate_store::sender_hold::{Hold, HoldCause};
+use tillgate_store::twins::TwinRow;
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use crate::console::btc::BtcView;
 use crate::gateway::Gateway;
-use crate::store::sender_hold::{Hold, HoldCause};
-use crate::store::twins::TwinRow;
-use crate::store::{Reader, StoreError};
 
 /// The most transactions listed in one answer.
 const LISTED_MAX: u32 = 100;

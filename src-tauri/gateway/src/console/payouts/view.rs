@@ -27,10 +27,10 @@ use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
 use crate::payouts::{ApproveError, limit_now, may_approve, open_anomaly_of, takes_all_coins};
 use crate::sender::{NamedRateError, ReplaceError, SendError, may_abandon, may_bump, may_send};
-use crate::store::batches::VersionRow;
-use crate::store::payout_lists::PayoutFilter;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
+use tillgate_store::batches::VersionRow;
+use tillgate_store::payout_lists::PayoutFilter;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 
 /// Most deliveries shown with one payout; `deliveries list` shows more.
 const DELIVERIES_OF_PAYOUT: u32 = 100;

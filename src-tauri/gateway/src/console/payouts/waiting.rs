@@ -6,13 +6,13 @@ use std::sync::Arc;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::sender_hold::Hold;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Sum, Told as _};
 
 use crate::gateway::{Gateway, Wait, WaitCause, Waits};
 use crate::settings::Settings;
-use crate::store::payouts::PayoutRow;
-use crate::store::sender_hold::Hold;
-use crate::store::{Reader, StoreError};
 use crate::{funds, sender};
 
 /// The sender's reason for not sending, and the facts that relate it to one payout.

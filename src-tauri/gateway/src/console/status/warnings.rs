@@ -5,6 +5,7 @@ use tillgate_domain::closing::{CutOff, Standstill};
 use tillgate_domain::money::Currency;
 use tillgate_machine::ballast;
 use tillgate_machine::clock::machine_now;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
@@ -13,7 +14,6 @@ use crate::backup::{self, NightlyFault};
 use crate::console::wallet::{NothingFound, has_found_nothing};
 use crate::gateway::{Gateway, StaffWarning, StandsStill, WatchStatus, standstill};
 use crate::rates::{RatesRow, SourceRow};
-use crate::store::{Reader, StoreError};
 
 /// The kind of a warning. For each kind but [`Other`](WarningKind::Other) the panel may have its own sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -135,7 +135,7 @@ async fn the_status_lists_currencies_and_failing_servers() {
 #[test]
 fn few_servers_are_named_and_more_are_counted() {
     let failing =
-        |server: &str| crate::store::notifications::FailingServer { server: server.to_owned(), notifications: 2 };
+        |server: &str| tillgate_store::notifications::FailingServer { server: server.to_owned(), notifications: 2 };
     let servers = ["https://shop.example:443", "http://127.0.0.1:9000", "http://a.example:80", "http://b.example:80"];
     let named = named(&servers.map(failing));
     assert_eq!(named, ["shop.example", "127.0.0.1:9000", "a.example", "1 more"]);

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tillgate_domain::payment::PaymentState;
+use tillgate_store::payments::PaymentRow;
 
 use crate::console::{Actor, Command, CommandError, dispatch};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 const DAY_MS: i64 = 24 * 60 * 60_000;

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use crate::gateway::Gateway;
 use crate::setup::CREATED;
-use crate::store::{Reader, StoreError};
 
 /// The facts beside the words that a restore needs, in this program or in another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]

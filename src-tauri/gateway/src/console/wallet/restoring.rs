@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::restore::RestoreState;
+use tillgate_store::restore::{Restore, RestoreSource};
+use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use super::making::Words;
@@ -12,8 +14,6 @@ use crate::console::error::CommandError;
 use crate::funds;
 use crate::gateway::Gateway;
 use crate::setup::{self, Birthday, RestoreRequest, Restored, SetupError};
-use crate::store::restore::{Restore, RestoreSource};
-use crate::store::{Reader, StoreError};
 use crate::wallet::words;
 
 /// Restores the wallet from its words. If the wallet exists already, its words are stored with the secrets again. A
@@ -286,9 +286,9 @@ fn percent(restore: &Restore, chain_height: Option<u32>, to_ask: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use tillgate_domain::time::Timestamp;
+    use tillgate_store::restore::AskedIndices;
 
     use super::*;
-    use crate::store::restore::AskedIndices;
 
     #[test]
     fn the_percentage_is_below_100_until_the_look_has_ended() {

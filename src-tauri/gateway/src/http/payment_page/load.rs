@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::PaymentState;
+use tillgate_store::StoreError;
+use tillgate_store::payments::PaymentRow;
 
 use super::view::{Came, View};
 use crate::gateway::Gateway;
@@ -11,8 +13,6 @@ use crate::http::error::Failure;
 use crate::http::read_permits::{Long, PAGES};
 use crate::http::reading::read_on_another_thread;
 use crate::http::state::Http;
-use crate::store::StoreError;
-use crate::store::payments::PaymentRow;
 
 /// The payment as its page shows it; `None` if there is none with this id.
 pub(super) async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {

@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Replace, ReplaceTo};
+use tillgate_store::payments::PaymentRow;
 
 use super::load::read_view;
 use super::texts::ENGLISH;
@@ -17,7 +18,6 @@ use super::*;
 use crate::http::Limits;
 use crate::http::read_permits::{Long, PAGES};
 use crate::http::stream_permits::StreamPermits;
-use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// Limit of a page's size without the logo (interface, section 8).

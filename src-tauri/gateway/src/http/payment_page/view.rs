@@ -7,13 +7,13 @@ use tillgate_domain::payment::{Payment, PaymentState};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::environment::Environment;
+use tillgate_store::anomalies::AnomalyRow;
+use tillgate_store::payments::PaymentRow;
+use tillgate_store::{Reader, StoreError};
 
 use super::brand::Color;
 use crate::payments::RedirectKind;
 use crate::settings::Settings;
-use crate::store::anomalies::AnomalyRow;
-use crate::store::payments::PaymentRow;
-use crate::store::{Reader, StoreError};
 
 /// The contents of a payment's page.
 #[derive(Debug, Clone, PartialEq, Eq)]

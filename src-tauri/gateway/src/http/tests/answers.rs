@@ -1,9 +1,9 @@
 //! Answers to valid requests.
 
 use serde_json::{Value, json};
+use tillgate_store::payments::PaymentRow;
 
 use super::shop::{Shop, make_key, order, order_with};
-use crate::store::payments::PaymentRow;
 
 fn row(shop: &Shop, record: &Value) -> PaymentRow {
     shop.world.reload_payment(&record["paymentId"].as_str().unwrap().parse().unwrap())

@@ -32,7 +32,7 @@ async fn make(shop: &Shop, name: &str, own: bool, hosts: &[&str]) -> String {
         permissions: "full".parse().unwrap(),
         notification_url_optional: false,
         own_only: own,
-        notify_hosts: crate::store::notify_hosts::NotifyHosts::read(&hosts).unwrap(),
+        notify_hosts: tillgate_store::notify_hosts::NotifyHosts::read(&hosts).unwrap(),
     };
     make_key_of(&shop.world.gateway.keys, request).await
 }

@@ -10,11 +10,11 @@ use axum::body::Body;
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::{Value, json};
+use tillgate_store::notify_hosts::NotifyHosts;
 
 use super::shop::{Answer, Shop, make_key, make_key_of};
 use crate::access::api_keys::KeyRequest;
 use crate::settings::Act;
-use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::SHOP;
 
 const PAYOUTS: &str = "/v2/payouts";

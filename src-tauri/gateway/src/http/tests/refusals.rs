@@ -5,9 +5,9 @@ use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use serde_json::{Value, json};
 use tillgate_sandbox::FaultsPatch;
+use tillgate_store::keychains::Keychain;
 
 use super::shop::{NEW, Shop, basic, make_key, make_wallet, order, order_with};
-use crate::store::keychains::Keychain;
 use crate::testing::World;
 
 const LIST: &str = "/v2/payments/10/0";

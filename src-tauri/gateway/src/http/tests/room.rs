@@ -5,11 +5,11 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::{Value, json};
 use tillgate_domain::notification::Outcome;
 use tillgate_machine::entropy::{Entropy as _, SystemEntropy};
+use tillgate_store::StoreError;
+use tillgate_store::deliveries::NewDelivery;
+use tillgate_store::notifications::{Turn, server_of};
 
 use super::shop::{Answer, NEW, Shop, make_key, order};
-use crate::store::StoreError;
-use crate::store::deliveries::NewDelivery;
-use crate::store::notifications::{Turn, server_of};
 
 /// Number of delivery attempts in three days, if the random part shortens each delay.
 const ATTEMPTS: u32 = 21;

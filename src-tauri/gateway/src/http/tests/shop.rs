@@ -12,12 +12,12 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tillgate_machine::entropy::SystemEntropy;
+use tillgate_store::notify_hosts::NotifyHosts;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::api_keys::{ApiKeys, KeyRequest};
 use crate::http::{Http, Limits, Surface, serve};
-use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::World;
 
 pub const NEW: &str = "/v2/payments/new";

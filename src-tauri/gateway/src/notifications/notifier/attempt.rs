@@ -6,6 +6,9 @@ use std::time::Duration;
 use tillgate_domain::notification::{Outcome, after_failure};
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::entropy::{NoEntropy, jitter_per_mille};
+use tillgate_store::StoreError;
+use tillgate_store::deliveries::NewDelivery;
+use tillgate_store::notifications::DueNotification;
 use tokio::time::Instant;
 
 use super::attempts::Attempts;
@@ -13,9 +16,6 @@ use super::post::{self, Answer};
 use super::under_way::{Attempted, Responsiveness};
 use crate::gateway::Gateway;
 use crate::notifications::signature::SigningKeys;
-use crate::store::StoreError;
-use crate::store::deliveries::NewDelivery;
-use crate::store::notifications::DueNotification;
 
 /// The first and the longest pause before another try to store the result of an attempt. The attempt counts as running
 /// meanwhile, so that few notifications are sent while results cannot be stored.

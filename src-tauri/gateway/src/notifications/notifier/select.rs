@@ -4,11 +4,11 @@
 use std::collections::{HashMap, VecDeque};
 
 use tillgate_domain::time::Timestamp;
+use tillgate_store::notifications::{DueNotification, Turn};
+use tillgate_store::{Reader, StoreError};
 use tokio::time::Instant;
 
 use super::under_way::{Attempted, UnderWay, host_of};
-use crate::store::notifications::{DueNotification, Turn};
-use crate::store::{Reader, StoreError};
 
 /// The most servers of one key that one pass searches for due repeats: there may be many servers whose repeats are due
 /// only in hours. The next pass continues after them.

@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use tillgate_domain::id::Id;
+use tillgate_store::notifications::DueNotification;
 use tokio::time::Instant;
-
-use crate::store::notifications::DueNotification;
 
 /// The most attempts at once: each holds a socket and a body.
 pub(super) const TOGETHER_MAX: usize = 64;

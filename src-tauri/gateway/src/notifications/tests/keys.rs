@@ -147,7 +147,7 @@ async fn an_interrupted_rotation_keeps_the_old_key_and_the_one_before() {
     let second = scene.notifier.keys.rotate("cli").await.unwrap();
     let named = scene.gateway.store.read(|reader| reader.hmac_key_id()).unwrap().unwrap();
     scene.notifier.keys.rotate("cli").await.unwrap();
-    scene.gateway.store.write::<_, crate::store::StoreError>(move |tx| tx.set_hmac_key_id(&named)).await.unwrap();
+    scene.gateway.store.write::<_, tillgate_store::StoreError>(move |tx| tx.set_hmac_key_id(&named)).await.unwrap();
     let scene = scene.restarted().await;
     check_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
 

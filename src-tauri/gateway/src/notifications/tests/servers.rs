@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tillgate_domain::notification::NotificationState;
+use tillgate_store::deliveries::DeliveryRow;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
 use super::support::{Merchant, Scene, id, raw_server, silent_server, write_for_ever};
 use crate::settings::Act;
-use crate::store::deliveries::DeliveryRow;
 use crate::testing::socks;
 
 async fn only_attempt(scene: &Scene, url: &str) -> DeliveryRow {

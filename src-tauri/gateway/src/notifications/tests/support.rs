@@ -15,15 +15,15 @@ use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::Clock;
 use tillgate_machine::entropy::{Entropy, NoEntropy, SystemEntropy};
 use tillgate_machine::secrets::{Purpose, Secret, SecretError, SecretStore};
+use tillgate_store::StoreError;
+use tillgate_store::deliveries::DeliveryRow;
+use tillgate_store::notifications::NewNotification;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
 use crate::notifications::Notifier;
-use crate::store::StoreError;
-use crate::store::deliveries::DeliveryRow;
-use crate::store::notifications::NewNotification;
 use crate::testing::World;
 
 /// Time to wait for loopback servers that never answer.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tillgate_domain::notification::{NotificationState, Outcome, after_failure};
 use tillgate_machine::clock::Clock as _;
+use tillgate_store::notifications::{FailingServer, server_of};
 use tokio_util::sync::CancellationToken;
 
 use super::support::{Merchant, SHORT, Scene};
-use crate::store::notifications::{FailingServer, server_of};
 
 const DAY_MS: i64 = 24 * 3_600_000;
 

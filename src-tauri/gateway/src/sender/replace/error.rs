@@ -3,12 +3,12 @@
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::StoreError;
+use tillgate_store::sender_hold::{Hold, HoldCause};
 use tillgate_told::{Sum, Telling};
 
 use crate::notifications::outbox::OutboxError;
 use crate::sender::error::SendError;
-use crate::store::StoreError;
-use crate::store::sender_hold::{Hold, HoldCause};
 
 /// Reason why nothing was replaced. Each shell adds the remedy in its own words.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]

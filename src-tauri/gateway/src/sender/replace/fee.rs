@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
+use tillgate_store::batches::VersionRow;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::Told as _;
 use tokio::time::timeout;
 
@@ -18,10 +22,6 @@ use crate::sender::build;
 use crate::sender::chosen::{Chosen, seed};
 use crate::sender::error::SendError;
 use crate::sender::instead::Replaced;
-use crate::store::batches::VersionRow;
-use crate::store::keychains::Keychain;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Draft, FeeWanted, Funding, Paid, Payee};
 
 /// Longest wait for `Chain::fees_with_descendants`. Without its answer the fee may be too low; then the backend's

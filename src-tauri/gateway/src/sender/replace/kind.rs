@@ -2,10 +2,10 @@
 
 use bitcoin::FeeRate;
 use tillgate_domain::id::Id;
+use tillgate_store::Reader;
 
 use super::error::ReplaceError;
 use super::target::{Target, abandon_target, bump_target};
-use crate::store::Reader;
 
 #[derive(Clone, Copy)]
 pub(super) enum Kind {

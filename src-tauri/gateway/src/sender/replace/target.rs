@@ -1,16 +1,16 @@
 //! The stored transaction to replace on behalf of staff, and the checks that it may be replaced.
 
-use super::error::NotReplaceable;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::batches::VersionRow;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 
+use super::error::NotReplaceable;
 use super::error::ReplaceError;
 use crate::funds;
 use crate::sender::held_back::is_held_back;
 use crate::sender::stuck::ruled_out_at;
-use crate::store::batches::VersionRow;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 
 /// A batch whose transaction is replaced.
 pub(super) struct Target {

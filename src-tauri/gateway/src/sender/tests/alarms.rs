@@ -68,20 +68,20 @@ async fn a_failed_payout_that_was_sent_stays_an_alarm_until_dismissed() {
 
 #[tokio::test]
 async fn a_dismissed_alarm_is_raised_again_unless_paid_twice() {
-    use crate::store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidTwice, PayoutSentByCopy};
+    use tillgate_store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidTwice, PayoutSentByCopy};
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let seq = world.payout(&payout).seq;
     let now = world.gateway.clock.now();
     for (kind, again) in [(PayoutPaidTwice, 0), (FailedPayoutWasSent, 1), (PayoutSentByCopy, 1)] {
-        let raise = move |tx: &crate::store::Tx<'_>| tx.raise_alarm(kind, seq, now);
+        let raise = move |tx: &tillgate_store::Tx<'_>| tx.raise_alarm(kind, seq, now);
         world.gateway.store.write(raise).await.unwrap();
         world.gateway.store.write(raise).await.unwrap();
         assert_eq!(reported(&world).await.0.len(), 1);
         dismisses(&world, &payout).await;
         world.gateway.store.write(raise).await.unwrap();
         assert_eq!(reported(&world).await.0.len(), again, "{kind:?}");
-        let withdraw = move |tx: &crate::store::Tx<'_>| tx.withdraw_alarm(kind, seq);
+        let withdraw = move |tx: &tillgate_store::Tx<'_>| tx.withdraw_alarm(kind, seq);
         world.gateway.store.write(withdraw).await.unwrap();
         assert_eq!(reported(&world).await.0.len(), 0, "{kind:?}");
     }

@@ -3,10 +3,10 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, WPubkeyHash};
 use tillgate_machine::secrets::Purpose;
+use tillgate_store::keychains::Keychain;
 
 use super::support::stage_with_coins;
 use crate::chain::tests::stage::Backend;
-use crate::store::keychains::Keychain;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 

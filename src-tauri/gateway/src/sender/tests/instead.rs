@@ -48,7 +48,7 @@ fn own_transaction(world: &World, payout: &Id) -> Transaction {
         .gateway
         .store
         .read(|reader| {
-            Ok::<_, crate::store::StoreError>((reader.payouts_of_batch(batch_seq)?, reader.versions(batch_seq)?))
+            Ok::<_, tillgate_store::StoreError>((reader.payouts_of_batch(batch_seq)?, reader.versions(batch_seq)?))
         })
         .unwrap();
     assert_eq!((sharing.len(), versions.len()), (1, 1));

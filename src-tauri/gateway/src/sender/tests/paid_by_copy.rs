@@ -2,6 +2,7 @@
 
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::payouts::PayoutRow;
 
 use super::copies::{copied, put_beside};
 use super::restored::{offer_sent_after_the_backup, restored};
@@ -11,7 +12,6 @@ use crate::chain::tests::stage::{Backend, Stage};
 use crate::console::payouts::RequestPayout;
 use crate::console::{Actor, Status, ask};
 use crate::payouts::{ApproveError, Approver, approve, limit_now};
-use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 
 fn by_ann() -> Approver {

@@ -1,10 +1,11 @@
 //! Staff release a hold only if they name its present reason, or none.
 
+use tillgate_store::sender_hold::Hold;
+use tillgate_told::Telling;
+
 use super::support::world_with_coins;
 use crate::sender::ReleaseError;
-use crate::store::sender_hold::Hold;
 use crate::testing::World;
-use tillgate_told::Telling;
 
 async fn hold(world: &World, reason: &'static str) -> Hold {
     let now = world.gateway.clock.now();

@@ -5,12 +5,12 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
+use tillgate_store::payouts::PayoutRow;
 
 use crate::chain::tests::stage::{Backend, Stage};
 use crate::console::payouts::RequestPayout;
 use crate::console::{Actor, ask};
 use crate::sender::{Agreed, ReplaceError, Sender};
-use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 use crate::watcher::Watcher;
 
@@ -145,7 +145,9 @@ impl World {
         let (booked, reckoned) = self
             .gateway
             .store
-            .read(|reader| Ok::<_, crate::store::StoreError>((reader.ledger_sats()?, reader.reckoned_balance_sats()?)))
+            .read(|reader| {
+                Ok::<_, tillgate_store::StoreError>((reader.ledger_sats()?, reader.reckoned_balance_sats()?))
+            })
             .unwrap();
         assert_eq!(booked, reckoned, "the ledger's sum is not the balance");
     }

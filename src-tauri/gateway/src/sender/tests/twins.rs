@@ -4,12 +4,12 @@ use bitcoin::hashes::Hash as _;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_machine::secrets::Purpose;
+use tillgate_store::alarms::AlarmKind;
 
 use super::support::{add_coins, world_with_coins};
 use crate::funds;
 use crate::payouts::limit_now;
 use crate::sender::ReleaseError;
-use crate::store::alarms::AlarmKind;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
@@ -332,7 +332,7 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
         let tx = spend::sign(&draft, &words, &wallet.keychains).unwrap();
         let outpoint = bitcoin::OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() };
         let amount_sats = draft.change.as_ref().unwrap().amount_sats;
-        let keychain = crate::store::keychains::Keychain::Internal;
+        let keychain = tillgate_store::keychains::Keychain::Internal;
         coins = vec![spend::SpendableCoin {
             outpoint,
             amount_sats,

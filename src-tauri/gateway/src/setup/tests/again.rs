@@ -1,12 +1,12 @@
 //! A second restore of an existing wallet skips an index only if needed, and finds every coin within its lookahead.
 
 use tillgate_domain::payment::PaymentState;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::restore::{NewRestore, RestoreSource};
 
 use super::*;
 use crate::chain::tests::stage::{Backend, Stage};
 use crate::setup::making::{Words, adopt};
-use crate::store::keychains::Keychain;
-use crate::store::restore::{NewRestore, RestoreSource};
 use crate::watcher::WatchError;
 
 const SKIP: u32 = 1_000;

@@ -1,11 +1,11 @@
 //! The same words restore the same wallet on every backend.
 
 use tillgate_nodes::ElectrumFault;
+use tillgate_store::keychains::Keychain;
 
 use super::*;
 use crate::chain::tests::stage::{Backend, Stage};
 use crate::gateway::StaffWarning;
-use crate::store::keychains::Keychain;
 
 /// A history of this many transactions exceeds the longest line that is accepted from an Electrum server.
 const VERY_MANY: u32 = 110_000;

@@ -5,7 +5,7 @@ use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest};
 use crate::testing::chain_wrapper::ChainWrapper;
 
 /// Stops the look after its first answer.
-struct StopsAfterOne(Arc<dyn Chain>, Arc<crate::store::Store>);
+struct StopsAfterOne(Arc<dyn Chain>, Arc<tillgate_store::Store>);
 
 impl ChainWrapper for StopsAfterOne {
     fn chain(&self) -> &dyn Chain {

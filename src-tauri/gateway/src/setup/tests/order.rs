@@ -6,12 +6,12 @@ use bitcoin::{FeeRate, ScriptBuf, Transaction, Txid, WPubkeyHash};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use tillgate_domain::batch::Position;
+use tillgate_store::StoreError;
+use tillgate_store::coins::StoredCoin;
+use tillgate_store::keychains::Keychain;
 
 use super::*;
 use crate::chain::tests::stage::{Backend, Stage};
-use crate::store::StoreError;
-use crate::store::coins::StoredCoin;
-use crate::store::keychains::Keychain;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// The number of random histories.

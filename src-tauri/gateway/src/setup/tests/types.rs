@@ -1,12 +1,12 @@
 //! Words that were used with the other address type: both types are looked at, and the one with coins is taken.
 
 use bitcoin::Network;
+use tillgate_store::keychains::Keychain;
 
 use super::*;
 use crate::console::doctor::Doctor;
 use crate::console::settings::SetSetting;
 use crate::settings::AddressType;
-use crate::store::keychains::Keychain;
 use crate::wallet::{Descriptors, PublicKeychains};
 
 async fn set_type(world: &World, address_type: AddressType) {

@@ -4,12 +4,12 @@
 use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 use bitcoin::transaction::Version;
 use bitcoin::{Amount, FeeRate, OutPoint, Script, ScriptBuf, Sequence, Transaction, TxOut};
+use tillgate_store::keychains::Keychain;
 
 use super::draft::Draft;
 use super::fee::{FeeWanted, sats};
 use super::payee::{self, BadPayee};
 use super::size::{output_wu, some_script};
-use crate::store::keychains::Keychain;
 use crate::wallet::descriptor::WalletError;
 use crate::wallet::public_keychains::PublicKeychains;
 

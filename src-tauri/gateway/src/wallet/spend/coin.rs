@@ -1,9 +1,9 @@
 //! A coin that may be spent.
 
 use bitcoin::OutPoint;
+use tillgate_store::keychains::Keychain;
 
 use super::fee::Paid;
-use crate::store::keychains::Keychain;
 
 /// A coin of ours that may be spent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

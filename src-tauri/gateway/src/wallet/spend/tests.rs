@@ -19,11 +19,11 @@ use bitcoin::{
     FeeRate, Network, OutPoint, PubkeyHash, ScriptBuf, ScriptHash, Transaction, Txid, WPubkeyHash, WScriptHash,
 };
 use tillgate_machine::secrets::Secret;
+use tillgate_store::keychains::Keychain;
 
 use super::select::MAX_VSIZE_WITH_ANCESTORS;
 use super::*;
 use crate::settings::AddressType;
-use crate::store::keychains::Keychain;
 use crate::wallet::{Descriptors, PublicKeychains};
 
 const NETWORK: Network = Network::Regtest;

@@ -3,13 +3,12 @@
 //! command line have different ones.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_store::anomalies::AnomalyFilter;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::restore::{Restore, RestoreSource};
+use tillgate_store::sender_hold::HoldReason;
+use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Told};
-
-use crate::store::anomalies::AnomalyFilter;
-use crate::store::payouts::PayoutRow;
-use crate::store::restore::{Restore, RestoreSource};
-use crate::store::sender_hold::HoldReason;
-use crate::store::{Reader, StoreError};
 
 /// Most payouts that are named: nobody would read more, and lists show all.
 const NAMED_MAX: usize = 5;

@@ -6,13 +6,13 @@ use bitcoin::{
     Amount, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, WPubkeyHash, Witness, transaction,
 };
 use tillgate_domain::payment::PaymentState::Confirmed;
+use tillgate_store::chain::{Cursor, WatchedChain};
+use tillgate_store::coins::StoredCoin;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::payments::PaymentRow;
 
 use crate::chain::Broadcast;
 use crate::daemon;
-use crate::store::chain::{Cursor, WatchedChain};
-use crate::store::coins::StoredCoin;
-use crate::store::keychains::Keychain;
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 /// A script that anyone can spend, so that the tests need no key.

@@ -2,6 +2,8 @@
 
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::payouts::PayoutRow;
+use tillgate_store::{Reader, StoreError};
 
 use super::item::PayoutItem;
 use crate::console::btc::BtcView;
@@ -13,8 +15,6 @@ use crate::gateway::{Gateway, Wait};
 use crate::records::Snapshot;
 use crate::sender::{Payable, is_held_back, payable};
 use crate::settlement::twins::UnminedTwins;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
 
 /// The facts that the items of all payouts share.
 pub(in crate::console) struct Shown<'a> {

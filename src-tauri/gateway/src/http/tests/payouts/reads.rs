@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tillgate_domain::payout::PayoutState;
+use tillgate_store::StoreError;
 
 use super::{ADDRESS, Desk, PAYOUTS, wish, wish_with};
-use crate::store::StoreError;
 
 impl Desk {
     /// The ids that a list answers.
@@ -18,7 +18,7 @@ impl Desk {
     async fn fail(&self, id: &str) {
         let id = id.parse().unwrap();
         let store = &self.shop.world.gateway.store;
-        let fail = move |tx: &crate::store::Tx<'_>| {
+        let fail = move |tx: &tillgate_store::Tx<'_>| {
             let mut row = tx.payout(&id)?.unwrap();
             row.state = PayoutState::Failed;
             row.failure_reason = Some(tillgate_told::Telling::of_text("cancelled by staff"));

@@ -1,10 +1,10 @@
 //! Answers to invalid payout requests.
 
 use serde_json::{Value, json};
+use tillgate_store::keychains::Keychain;
 
 use super::super::shop::Shop;
 use super::{ADDRESS, Desk, PAYOUTS, id, wish, wish_with};
-use crate::store::keychains::Keychain;
 use crate::testing::World;
 
 fn without(field: &str) -> Value {

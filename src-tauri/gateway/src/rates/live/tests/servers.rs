@@ -7,12 +7,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::NoAnswer;
+use tillgate_store::Store;
 use tokio::io::AsyncWriteExt as _;
 
 use super::super::{SITES, bitstamp, coinbase, coingecko, kraken, mempool};
 use super::support::{ASKED_AT, PATIENT, SHORT, Server, answer, ask, live, rules};
 use crate::rates::{Question, RateSource, Rates, SourceAnswer};
-use crate::store::Store;
 
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
 const MINUTE: i64 = 60_000;

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use bitcoin::{OutPoint, Transaction, Txid, Weight};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::PayoutState::{Failed, Queued, Sent};
+use tillgate_store::StoreError;
+use tillgate_store::batches::VersionRow;
+use tillgate_store::twins::TwinRow;
 
 use super::history::{History, Known};
 use super::steps::Mined;
 use crate::funds;
 use crate::notifications::outbox::{self, OutboxError};
 use crate::settlement::batches;
-use crate::store::StoreError;
-use crate::store::batches::VersionRow;
-use crate::store::twins::TwinRow;
 
 /// Tables that do not change while no transaction or block is new.
 const TABLES: [&str; 10] = [

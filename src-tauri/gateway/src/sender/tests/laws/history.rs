@@ -13,6 +13,9 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_machine::entropy::{Entropy, NoEntropy};
 use tillgate_sandbox::{BroadcastFault, FaultsPatch, Pay, Replace, ReplaceTo};
+use tillgate_store::Reader;
+use tillgate_store::batches::VersionRow;
+use tillgate_store::payouts::PayoutRow;
 
 use super::super::support::world_with_coins;
 use super::super::twins::twin_spending;
@@ -22,9 +25,6 @@ use super::steps::{Mined, Step};
 use crate::funds;
 use crate::gateway::Wait;
 use crate::sender::{NamedRateError, ReplaceError, build, may_abandon, may_bump, may_send};
-use crate::store::Reader;
-use crate::store::batches::VersionRow;
-use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 

@@ -114,7 +114,7 @@ fn the_gateway_depends_on_no_database() {
 
 #[test]
 fn only_the_shell_uses_tauri() {
-    for krate in ["domain", "machine", "store", "sandbox", "gateway", "nodes"] {
+    for krate in ["domain", "machine", "store", "chain", "sandbox", "gateway", "nodes"] {
         for path in sources_below(&format!("src-tauri/{krate}"), &["rs"]) {
             assert!(!names_crate(&code(&path), "tauri"), "{} names tauri", path.display());
         }

@@ -138,7 +138,7 @@ fn the_ports_page_lists_exactly_the_rpc_calls_to_a_node() {
     let page = fs::read_to_string(root.join("docs/reference/ports.md")).unwrap();
     let listed = page.split("rpcwhitelist=tillgate:").nth(1).unwrap().lines().next().unwrap();
     let mut called = BTreeSet::new();
-    let chain = root.join("src-tauri/gateway/src/chain");
+    let chain = root.join("src-tauri/chain/src");
     let files = fs::read_dir(chain.join("core")).unwrap().map(|entry| entry.unwrap().path());
     for file in files.chain([chain.join("core.rs")]).filter(|path| path.is_file()) {
         let source = fs::read_to_string(file).unwrap();

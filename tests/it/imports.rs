@@ -14,7 +14,6 @@ use syn::visit::{self, Visit};
 const FROM_THE_BOTTOM: &[&str] = &[
     "canonical_json",
     "staff_reason",
-    "chain",
     "rates",
     "settings",
     "access",
@@ -48,6 +47,7 @@ const CRATES: &[(&str, &str)] = &[
     ("src-tauri/domain/src", "lib.rs"),
     ("src-tauri/machine/src", "lib.rs"),
     ("src-tauri/store/src", "lib.rs"),
+    ("src-tauri/chain/src", "lib.rs"),
     ("src-tauri/sandbox/src", "lib.rs"),
     ("src-tauri/gateway/src", "lib.rs"),
     ("src-tauri/nodes/src", "lib.rs"),

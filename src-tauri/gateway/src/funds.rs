@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use bitcoin::{FeeRate, Transaction, Txid};
+use tillgate_chain::NodeFeeRates;
 use tillgate_domain::batch::Position;
 use tillgate_store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use tillgate_store::{Reader, StoreError};
 
-use crate::chain::NodeFeeRates;
 use crate::gateway::{Gateway, KnownFeeRates};
 use crate::settings::{AddressType, Settings};
 use crate::wallet::spend::{self, Paid, SpendableCoin};

@@ -14,9 +14,10 @@ use zeroizing_alloc::ZeroAlloc;
 mod access;
 mod anomalies;
 mod app;
+#[cfg(test)]
+mod backend_tests;
 mod backup;
 mod canonical_json;
-mod chain;
 mod cli;
 mod console;
 mod daemon;
@@ -59,10 +60,10 @@ pub use tillgate_store::news::NewsKind;
 
 /// Use cases and rows for the load driver (`src-tauri/bench`), which fills databases. No shell needs them.
 pub mod bench {
-    pub use crate::chain::Broadcast;
     pub use crate::daemon::{Options, ensure_wallet, open};
     pub use crate::payments::{Author, Created, Draft, create};
     pub use crate::settings::Override;
+    pub use tillgate_chain::Broadcast;
     pub use tillgate_machine::clock::machine_now;
     pub use tillgate_machine::data_dir::{DataDir, IfMissing};
     pub use tillgate_machine::environment::Environment;

@@ -1,7 +1,6 @@
 //! A gateway on a sandbox in a temporary folder, for the tests of this crate. No loop runs: a test starts each look,
 //! pass and refresh itself, and never sleeps.
 
-pub mod chain_wrapper;
 pub mod limited_looks;
 pub mod socks;
 
@@ -12,6 +11,7 @@ use std::sync::atomic::Ordering;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Address, Network, ScriptBuf, Txid, WPubkeyHash};
 use tempfile::TempDir;
+use tillgate_chain::Chain;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::{Payment, PaymentState, Price};
@@ -29,7 +29,6 @@ use tillgate_store::payouts::{NewPayout, PayoutRow};
 use tillgate_store::restore::{NewRestore, Restore, RestoreSource};
 
 use crate::app::App;
-use crate::chain::Chain;
 use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier, Receiver};

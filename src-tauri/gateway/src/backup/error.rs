@@ -3,13 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tillgate_chain::backend::BackendError;
 use tillgate_machine::data_dir::DataDirError;
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::environment::Environment;
 use tillgate_machine::secrets::SecretError;
 use tillgate_store::StoreError;
 
-use crate::chain::backend::BackendError;
 use crate::wallet::WalletError;
 
 /// The reason why a backup was not made, did not pass its check, or was not restored.

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use bitcoin::Network;
+use tillgate_chain::backend::BackendError;
 use tillgate_machine::clock::machine_now;
 use tillgate_machine::data_dir::{DATABASE, SANDBOX};
 use tillgate_machine::environment::Environment;
@@ -18,7 +19,6 @@ use super::contents::{self, Manifest, Secrets};
 use super::error::BackupError;
 use super::key::{BackupKey, KeyRecipe};
 use super::sealed::{Closed, FileId};
-use crate::chain::backend::BackendError;
 use crate::notifications::holds_key;
 use crate::wallet::{Descriptors, PublicKeychains};
 

@@ -5,7 +5,7 @@ use tillgate_nodes::CoreFault;
 
 use super::remedy::as_given;
 use super::render::render;
-use crate::chain::tests::stage::{Backend, Stage};
+use crate::backend_tests::stage::{Backend, Stage};
 use crate::console::doctor::Doctor;
 use crate::console::payouts::{BumpPayout, ListPayouts, ShowPayout};
 use crate::console::{Actor, Command, Status, dispatch};

@@ -1,10 +1,10 @@
 //! The defect of a backend that answers and does not hear of everything.
 
+use tillgate_chain::Chain;
 use tillgate_domain::chain::{Identity, Tip};
 use tillgate_domain::closing::Standstill;
 use tillgate_told::{Telling, Told as _};
 
-use crate::chain::Chain;
 use crate::gateway::{Gateway, StandsStill, standstill};
 
 /// The sentence about a backend that stands still or is without a mempool. `chain` has just answered with this best

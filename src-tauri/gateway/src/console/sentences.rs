@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use tillgate_chain::core::{BadCookie, BadNode, NoNotices};
+use tillgate_chain::down::Down;
+use tillgate_chain::electrum::{BadServer, NotAccepted};
 use tillgate_domain::money::{Ambiguous, AmountError};
 use tillgate_domain::payment::PriceRefusal;
 use tillgate_domain::payout::address::AddressRefusal;
@@ -26,9 +29,6 @@ use super::wallet::NothingFound;
 use crate::access::api_keys::KeyError;
 use crate::anomalies::{DismissError, RefundError};
 use crate::backup::{BackupError, NightlyFault};
-use crate::chain::core::{BadCookie, BadNode, NoNotices};
-use crate::chain::down::Down;
-use crate::chain::electrum::{BadServer, NotAccepted};
 use crate::gateway::{FailureReason, LookWarning, StaffWarning, StandsStill, Unreported, Waits};
 use crate::labels::LabelsFileError;
 use crate::notifications::{KeyUnread, NotPosted, RotateError};

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bitcoin::constants::genesis_block;
+use tillgate_chain::HotScripts;
+use tillgate_chain::backend::{Backend, BackendError};
 use tillgate_machine::clock::{Clock, SystemClock, machine_now};
 use tillgate_machine::data_dir::{self, DataDir, DataDirError, IfMissing};
 use tillgate_machine::disk::Disk;
@@ -20,8 +22,6 @@ use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::app::App;
-use crate::chain::HotScripts;
-use crate::chain::backend::{Backend, BackendError};
 use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign, WalletSlot};
 use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier, Receiver};
 use crate::rates::{Rates, sources};

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::{Network, Script};
+use tillgate_chain::Sees;
+use tillgate_chain::configured::BackendOptions;
+use tillgate_chain::core::{ANSWERED_WITHIN, Credentials};
+use tillgate_chain::down::Down;
 use tillgate_domain::chain::Urgency;
 use tillgate_machine::secrets::{Secret, SecretStore};
 use tillgate_told::{Telling, Told as _};
 use zeroize::Zeroizing;
 
 use super::resources::Gateway;
-use crate::chain::Sees;
-use crate::chain::configured::BackendOptions;
-use crate::chain::core::{ANSWERED_WITHIN, Credentials};
-use crate::chain::down::Down;
 use crate::settings::{ChainNetwork, PasswordEntry, Settings};
 
 /// A backend that staff typed into a form, not saved yet.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tillgate_chain::{ChainDown, NodeFeeRates};
+
 use super::fee_rates::KnownFeeRates;
 use super::resources::Gateway;
-use crate::chain::{ChainDown, NodeFeeRates};
 
 /// Blocks within which a payout should be confirmed (interface, section 4). A payment accepted without confirmation
 /// must pay the fee rate for the same number of blocks.

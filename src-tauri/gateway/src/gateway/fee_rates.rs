@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use bitcoin::FeeRate;
 use parking_lot::Mutex as Lock;
+use tillgate_chain::{ChainDown, NodeFeeRates};
 use tillgate_machine::clock::Moment;
 use tokio::sync::Mutex;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
-
-use crate::chain::{ChainDown, NodeFeeRates};
 
 /// Longest wait of offers and estimates for the backend, because shops wait for them.
 const OFFERS_WAIT: Duration = Duration::from_secs(2);

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use parking_lot::{Mutex, MutexGuard};
+use tillgate_chain::Tip;
 use tillgate_domain::checked_clock::{ClockFault, latest_stored};
 use tillgate_domain::closing::Doubts;
 use tillgate_domain::id::Id;
@@ -15,7 +16,6 @@ use tokio::sync::watch;
 
 use super::staff_warning::StaffWarning;
 use super::standstill;
-use crate::chain::Tip;
 
 /// Greatest age of the last look at which new payments are accepted (interface, "Errors").
 const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bitcoin::{Network, Script};
+use tillgate_chain::configured::Configured;
+use tillgate_chain::{Chain, HotScripts};
 use tillgate_domain::id::Id;
 use tillgate_machine::clock::Clock;
 use tillgate_machine::data_dir::DataDir;
@@ -24,8 +26,6 @@ use super::to_sign::ToSign;
 use super::wallet_slot::WalletSlot;
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
-use crate::chain::configured::Configured;
-use crate::chain::{Chain, HotScripts};
 use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use bitcoin::ScriptBuf;
 use parking_lot::Mutex;
-
-use crate::chain::Covered;
+use tillgate_chain::Covered;
 
 /// The scripts to cover, and the coverage of the last look.
 #[derive(Default)]

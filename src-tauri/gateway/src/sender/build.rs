@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
+use tillgate_chain::TxPosition;
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 use tillgate_machine::fail_points::{self, Point};
@@ -19,7 +20,6 @@ use super::chosen::{Chosen, seed};
 use super::error::{SendError, Unsent};
 use super::held_back::{Payable, coins_of, payable};
 use super::instead::{self, Contested, Replaced};
-use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::{Gateway, KeysRefused, Wait, WaitCause, Waits};
 use crate::notifications::outbox::{self, Outbox};

@@ -1,12 +1,12 @@
 //! Looks at the chain before signing. The look must cover each coin that is spent and the next change address.
 
+use tillgate_chain::Sees;
 use tillgate_domain::time::Timestamp;
 use tillgate_store::StoreError;
 use tillgate_store::keychains::Keychain;
 use tillgate_told::Told as _;
 
 use super::pass::Sender;
-use crate::chain::Sees;
 use crate::gateway::Waits;
 use crate::gateway::{Wait, WaitCause};
 use crate::wallet::spend::Draft;

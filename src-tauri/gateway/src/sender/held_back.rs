@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{OutPoint, Transaction, Txid};
+use tillgate_chain::parents_first;
 use tillgate_domain::batch::Position;
 use tillgate_domain::money::format_btc;
 use tillgate_store::payouts::PayoutRow;
@@ -11,7 +12,6 @@ use tillgate_store::twins::TwinRow;
 use tillgate_store::{Reader, StoreError};
 use tillgate_told::Sum;
 
-use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
 use crate::gateway::Waits;
 use crate::gateway::{Wait, WaitCause};

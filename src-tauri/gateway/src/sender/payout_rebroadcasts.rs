@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bitcoin::{BlockHash, Transaction, Txid};
+use tillgate_chain::Broadcast;
 use tillgate_domain::batch::Position;
 use tillgate_domain::time::Timestamp;
 use tillgate_store::batches::{Refusal, VersionRow};
@@ -12,7 +13,6 @@ use tillgate_store::{Reader, StoreError, Tx};
 
 use super::error::SendError;
 use super::held_back;
-use crate::chain::Broadcast;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;

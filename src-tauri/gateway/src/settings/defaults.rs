@@ -1,5 +1,6 @@
 //! The defaults of all settings.
 
+use tillgate_chain::BackendKind;
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_machine::environment::Environment;
@@ -9,7 +10,6 @@ use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
 use super::password_entry::PasswordEntry;
 use super::values::Settings;
-use crate::chain::BackendKind;
 use crate::rates::LIVE_SOURCES;
 
 /// Default of `restoreSkip`, the number of addresses that a restored copy skips.

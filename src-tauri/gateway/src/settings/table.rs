@@ -1,5 +1,6 @@
 //! The table of settings. `settings list`, the panel and the documentation are made from it.
 
+use tillgate_chain::BackendKind;
 use tillgate_domain::money::MAX_SATS;
 use tillgate_domain::payout::offer;
 use tillgate_domain::policy::parse_usd;
@@ -13,7 +14,6 @@ use super::forms::{
     logo, name, optional, public_url, rate_sources, whole, zmq_address,
 };
 use super::values::Settings;
-use crate::chain::BackendKind;
 
 /// The lower bound of `minPayoutBtc`: the dust limit of P2PKH outputs, the highest of all kinds of address.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;

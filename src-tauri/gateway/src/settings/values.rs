@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 
 use rust_decimal::Decimal;
+use tillgate_chain::BackendKind;
+use tillgate_chain::electrum::Fingerprint;
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_machine::environment::Environment;
@@ -16,8 +18,6 @@ use super::chain_network::ChainNetwork;
 use super::error::SettingError;
 use super::forms::{Network, btc_text};
 use super::password_entry::PasswordEntry;
-use crate::chain::BackendKind;
-use crate::chain::electrum::Fingerprint;
 use crate::rates::RateRules;
 
 /// All settings of one moment, typed.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
+use tillgate_chain::{TxFacts, TxPosition};
 use tillgate_store::coins::Coin;
 use tillgate_store::keychains::Keychain;
 use tillgate_store::ledger::LedgerKind;
@@ -12,7 +13,6 @@ use tillgate_store::{Reader, StoreError};
 use super::payment::MISSING_BYTES_MAX;
 use super::touched::Touched;
 use super::{twin_ledger, twins};
-use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
+use tillgate_chain::{Fact, TxFacts, TxPosition};
 use tillgate_domain::advance::{self, Advance, LookFacts};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::closing::Closing;
@@ -20,7 +21,6 @@ use tillgate_store::keychains::Keychain;
 use tillgate_store::payments::PaymentRow;
 use tillgate_store::{Reader, StoreError, Tx};
 
-use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger;
 use crate::notifications::outbox::{Outbox, OutboxError};

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use bitcoin::{Address, Script, Txid};
+use tillgate_chain::{TxFacts, TxPosition};
 use tillgate_domain::batch::{Position, Version};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::time::Timestamp;
@@ -15,7 +16,6 @@ use tillgate_told::{Sum, Telling, Time, Told as _};
 
 use super::conflict_height::conflict_height;
 use super::touched::Touched;
-use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{Outbox, OutboxError};
 

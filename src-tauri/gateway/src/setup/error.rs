@@ -1,11 +1,11 @@
 //! Reasons why no wallet was made or restored.
 
+use tillgate_chain::ChainDown;
 use tillgate_machine::data_dir::DataDirError;
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::secrets::SecretError;
 use tillgate_store::StoreError;
 
-use crate::chain::ChainDown;
 use crate::wallet::WalletError;
 use crate::wallet::words::BadWords;
 

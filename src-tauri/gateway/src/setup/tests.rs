@@ -17,7 +17,7 @@ use tillgate_store::restore::Restore;
 use tillgate_store::sender_hold::HoldCause;
 
 use super::*;
-use crate::chain::tests::by_script::ByScript;
+use crate::backend_tests::by_script::ByScript;
 use crate::console::wallet::{RestoreWallet, ShowRestore, WalletInfo, Words};
 use crate::console::{Actor, ask};
 use crate::testing::World;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::chain_wrapper::ChainWrapper;
-use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest};
+use tillgate_chain::chain_wrapper::ChainWrapper;
+use tillgate_chain::{Chain, ChainDown, LookAnswer, LookRequest};
 
 /// The number of looks that will still be answered, and the number that were.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Transaction, Txid};
+use tillgate_chain::{ChainDown, Fact, RecentTransactions, Tip, TxFacts, TxPosition};
 use tillgate_domain::batch::Position;
 use tillgate_store::{Reader, StoreError, Tx};
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use super::asked_scripts::SETTLED_AFTER;
 use super::error::WatchError;
 use super::findings::Findings;
 use super::watch_list::FOLLOWED_FOR_MS;
-use crate::chain::{ChainDown, Fact, RecentTransactions, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 
 /// Most ancestors of one transaction. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin Core before 31.0

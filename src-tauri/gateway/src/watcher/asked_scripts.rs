@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use bitcoin::ScriptBuf;
+use tillgate_chain::{HotScripts, KnownScripts, Scripts};
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::time::Timestamp;
 use tillgate_store::keychains::Keychain;
@@ -16,7 +17,6 @@ use super::batch_progress::{BatchProgress, PendingScripts};
 use super::error::WatchError;
 use super::lookahead::{LookaheadRound, NEAR};
 use super::watch_list::wait_until_known_ahead;
-use crate::chain::{HotScripts, KnownScripts, Scripts};
 use crate::gateway::Gateway;
 use crate::wallet::Wallet;
 

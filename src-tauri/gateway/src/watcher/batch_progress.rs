@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{BlockHash, ScriptBuf};
+use tillgate_chain::{Covered, Tip};
 
-use crate::chain::{Covered, Tip};
 use crate::settlement::Due;
 
 /// Most scripts of pending batches to read. Later batches wait until earlier ones are no longer pending.

@@ -1,10 +1,10 @@
 //! Errors of a look.
 
 use bitcoin::BlockHash;
+use tillgate_chain::ChainDown;
 use tillgate_store::StoreError;
 use tillgate_told::Told as _;
 
-use crate::chain::ChainDown;
 use crate::gateway::{CatchingUp, FailedLook};
 use crate::notifications::outbox::OutboxError;
 use crate::wallet::WalletError;

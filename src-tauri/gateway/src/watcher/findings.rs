@@ -4,6 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, ScriptBuf, Txid};
+use tillgate_chain::{
+    ChainDown, Covered, Fact, Identity, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition,
+    coinbase_height,
+};
 use tillgate_domain::advance::ZeroConf;
 use tillgate_domain::closing::{Closing, Doubts, Seen};
 use tillgate_domain::id::Id;
@@ -23,10 +27,6 @@ use super::error::WatchError;
 use super::lookahead::LookaheadRound;
 use super::restored::{self, Scan, ScanProgress};
 use super::watch_list::{OurParts, OurTransactions};
-use crate::chain::{
-    ChainDown, Covered, Fact, Identity, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition,
-    coinbase_height,
-};
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
 use crate::settlement::coins::CoinMove;
 use crate::settlement::payment::{AffectedPayment, IncomingTransaction};

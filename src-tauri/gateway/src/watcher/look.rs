@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tillgate_chain::{Sees, Tip};
 use tillgate_domain::advance::{LookFacts, ZeroConf};
 use tillgate_domain::closing::Closing;
 use tillgate_domain::id::Id;
@@ -22,7 +23,6 @@ use super::error::WatchError;
 use super::findings::{self, Findings};
 use super::receipt_rebroadcasts::ReceiptRebroadcasts;
 use super::storing::{self, Stored};
-use crate::chain::{Sees, Tip};
 use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::Due;

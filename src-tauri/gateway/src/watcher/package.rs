@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use bitcoin::Transaction;
+use tillgate_chain::{Broadcast, ChainDown, parents_first};
 use tillgate_store::{Reader, StoreError};
 
-use crate::chain::{Broadcast, ChainDown, parents_first};
 use crate::gateway::Gateway;
 
 /// Why a broadcast has no answer.

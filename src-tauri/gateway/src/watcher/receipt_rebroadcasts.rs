@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
+use tillgate_chain::{Broadcast, missing_ancestors, parents_first};
 
 use super::error::WatchError;
 use super::package;
-use crate::chain::{Broadcast, missing_ancestors, parents_first};
 use crate::gateway::Gateway;
 
 /// Missing transactions that were rebroadcast.

@@ -13,9 +13,9 @@ use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::error::WatchError;
-use crate::chain::{Covered, Sees};
 use crate::gateway::Gateway;
 use crate::wallet::Wallet;
+use tillgate_chain::{Covered, Sees};
 use tillgate_store::keychains::Keychain;
 use tillgate_store::restore::{AskedIndices, Restore};
 use tillgate_store::{StoreError, Tx};

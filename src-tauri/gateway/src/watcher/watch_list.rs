@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
+use tillgate_chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use tillgate_store::coins::Coin;
 use tillgate_store::keychains::Keychain;
 use tillgate_store::other_type::OtherCoin;
 use tillgate_store::{Reader, StoreError};
 
 use super::error::WatchError;
-use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::wallet::OtherType;
 

@@ -2,13 +2,13 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
+use tillgate_chain::{fee_named, may_a_higher_fee_help, quoted};
 use tillgate_store::Reader;
 use tillgate_store::batches::{Refusal, VersionRow};
 use tillgate_told::{Sum, Telling, Told};
 use ts_rs::TS;
 
 use super::view::VersionItem;
-use crate::chain::{fee_named, may_a_higher_fee_help, quoted};
 use crate::console::ask::Asker;
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;

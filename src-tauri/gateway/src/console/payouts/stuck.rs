@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tillgate_chain::{may_a_higher_fee_help, quoted};
 use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::id::Id;
 use tillgate_store::payouts::PayoutRow;
@@ -12,7 +13,6 @@ use tillgate_told::{Sum, Telling, Time, Told};
 use ts_rs::TS;
 
 use super::fee_rate::rate_shown;
-use crate::chain::{may_a_higher_fee_help, quoted};
 use crate::console::btc::BtcView;
 use crate::funds;
 use crate::gateway::Gateway;

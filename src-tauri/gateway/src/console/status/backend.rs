@@ -1,10 +1,10 @@
 //! The chain backend for people: its kind and the hosts of its servers, without credentials.
 
 use serde::{Deserialize, Serialize};
+use tillgate_chain::BackendKind;
 use ts_rs::TS;
 use url::Url;
 
-use crate::chain::BackendKind;
 use crate::gateway::Gateway;
 use crate::settings::Settings;
 

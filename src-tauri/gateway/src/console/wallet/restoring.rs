@@ -1,13 +1,13 @@
 //! Restores the wallet from its words, and shows the progress of its look through the chain.
 
 use serde::{Deserialize, Serialize};
+use tillgate_chain::Sees;
 use tillgate_domain::restore::RestoreState;
 use tillgate_store::restore::{Restore, RestoreSource};
 use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use super::making::Words;
-use crate::chain::Sees;
 use crate::console::ask::{Ask, Asker};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;

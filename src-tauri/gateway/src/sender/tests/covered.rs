@@ -9,7 +9,7 @@ use tillgate_domain::payout::PayoutState;
 
 use super::support::{check_paid_by_the_other_alone, world_with_coins};
 use super::twins::twin_spending;
-use crate::chain::tests::by_script::ByScript;
+use crate::backend_tests::by_script::ByScript;
 use crate::funds;
 use crate::testing::World;
 use crate::wallet::spend::Payee;

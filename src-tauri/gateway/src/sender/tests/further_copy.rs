@@ -6,7 +6,7 @@ use tillgate_machine::secrets::Purpose;
 use tillgate_store::keychains::Keychain;
 
 use super::support::stage_with_coins;
-use crate::chain::tests::stage::Backend;
+use crate::backend_tests::stage::Backend;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 

@@ -11,7 +11,7 @@ use tillgate_domain::money::format_btc;
 use tillgate_sandbox::Sandbox;
 
 use super::support::stage_with_coins;
-use crate::chain::tests::stage::Backend;
+use crate::backend_tests::stage::Backend;
 use crate::console::payouts::{BumpPayout, RequestPayout};
 use crate::console::{Actor, CommandError, ask};
 use crate::testing::World;

@@ -4,7 +4,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
 use super::support::stage_with_coins;
-use crate::chain::tests::stage::Backend;
+use crate::backend_tests::stage::Backend;
 
 #[tokio::test]
 async fn another_server_is_offered_a_sent_payout_at_once() {

@@ -8,7 +8,7 @@ use super::copies::{copied, put_beside};
 use super::restored::{offer_sent_after_the_backup, restored};
 use super::support::world_with_coins;
 use crate::access::record_scope::RecordScope;
-use crate::chain::tests::stage::{Backend, Stage};
+use crate::backend_tests::stage::{Backend, Stage};
 use crate::console::payouts::RequestPayout;
 use crate::console::{Actor, Status, ask};
 use crate::payouts::{ApproveError, Approver, approve, limit_now};

@@ -8,7 +8,7 @@ use tillgate_sandbox::BroadcastFault;
 
 use super::support::{stage_with_coins, world_with_coins};
 use super::twins::twin_of;
-use crate::chain::tests::stage::Backend;
+use crate::backend_tests::stage::Backend;
 use crate::console::doctor::Doctor;
 use crate::console::payouts::ShowPayout;
 use crate::console::status::Status;

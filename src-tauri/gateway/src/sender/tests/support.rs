@@ -7,7 +7,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
 use tillgate_store::payouts::PayoutRow;
 
-use crate::chain::tests::stage::{Backend, Stage};
+use crate::backend_tests::stage::{Backend, Stage};
 use crate::console::payouts::RequestPayout;
 use crate::console::{Actor, ask};
 use crate::sender::{Agreed, ReplaceError, Sender};

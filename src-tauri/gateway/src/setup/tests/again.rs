@@ -5,7 +5,7 @@ use tillgate_store::keychains::Keychain;
 use tillgate_store::restore::{NewRestore, RestoreSource};
 
 use super::*;
-use crate::chain::tests::stage::{Backend, Stage};
+use crate::backend_tests::stage::{Backend, Stage};
 use crate::setup::making::{Words, adopt};
 use crate::watcher::WatchError;
 

@@ -4,7 +4,7 @@ use tillgate_nodes::ElectrumFault;
 use tillgate_store::keychains::Keychain;
 
 use super::*;
-use crate::chain::tests::stage::{Backend, Stage};
+use crate::backend_tests::stage::{Backend, Stage};
 use crate::gateway::StaffWarning;
 
 /// A history of this many transactions exceeds the longest line that is accepted from an Electrum server.

@@ -1,8 +1,9 @@
 //! The scan after a restore: its range, its stop and its resumption.
 
+use tillgate_chain::{Chain, ChainDown, LookAnswer, LookRequest};
+
 use super::*;
-use crate::chain::{Chain, ChainDown, LookAnswer, LookRequest};
-use crate::testing::chain_wrapper::ChainWrapper;
+use tillgate_chain::chain_wrapper::ChainWrapper;
 
 /// Stops the look after its first answer.
 struct StopsAfterOne(Arc<dyn Chain>, Arc<tillgate_store::Store>);

@@ -11,7 +11,7 @@ use tillgate_store::coins::StoredCoin;
 use tillgate_store::keychains::Keychain;
 
 use super::*;
-use crate::chain::tests::stage::{Backend, Stage};
+use crate::backend_tests::stage::{Backend, Stage};
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// The number of random histories.

@@ -8,6 +8,7 @@ use bitcoin::Network;
 use bitcoin::constants::genesis_block;
 use rust_decimal::Decimal;
 use serde_json::Value;
+use tillgate_chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts};
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
@@ -15,12 +16,11 @@ use tillgate_machine::environment::Environment;
 use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 
 use super::watched;
-use crate::chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts};
 use crate::rates::{Answer, Question, RateSource, Rates, SourceAnswer, SourceQuote};
 use crate::settings::Settings;
-use crate::testing::chain_wrapper::ChainWrapper;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 use crate::watcher::CancelError;
+use tillgate_chain::chain_wrapper::ChainWrapper;
 
 /// A backend that shows the sandbox's chain with fewer facts, or with the genesis block of another network.
 struct Other {

@@ -5,13 +5,13 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{
     Amount, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, WPubkeyHash, Witness, transaction,
 };
+use tillgate_chain::Broadcast;
 use tillgate_domain::payment::PaymentState::Confirmed;
 use tillgate_store::chain::{Cursor, WatchedChain};
 use tillgate_store::coins::StoredCoin;
 use tillgate_store::keychains::Keychain;
 use tillgate_store::payments::PaymentRow;
 
-use crate::chain::Broadcast;
 use crate::daemon;
 use crate::testing::World;
 

@@ -116,10 +116,6 @@ impl<T: ChainWrapper> Chain for T {
         self.chain().cut_off()
     }
 
-    fn ask_others_first(&self) {
-        self.chain().ask_others_first();
-    }
-
     fn sees(&self) -> Sees {
         ChainWrapper::sees(self)
     }

@@ -200,12 +200,6 @@ impl Chain for Configured {
         self.chain().ok()?.cut_off()
     }
 
-    fn ask_others_first(&self) {
-        if let Ok(chain) = self.chain() {
-            chain.ask_others_first();
-        }
-    }
-
     fn sees(&self) -> Sees {
         self.chain().map_or(Sees::Scripts, |chain| chain.sees())
     }

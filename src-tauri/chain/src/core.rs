@@ -168,8 +168,6 @@ impl Chain for CoreChain {
         self.reach.lock().cut_off
     }
 
-    fn ask_others_first(&self) {}
-
     fn sees(&self) -> Sees {
         Sees::Everything
     }

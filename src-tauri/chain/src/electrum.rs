@@ -168,8 +168,6 @@ impl Chain for ElectrumChain {
         None
     }
 
-    fn ask_others_first(&self) {}
-
     fn sees(&self) -> Sees {
         Sees::Scripts
     }

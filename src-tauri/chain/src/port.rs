@@ -286,9 +286,6 @@ pub trait Chain: Send + Sync {
     /// Why the server of the last answer hears of nothing new; `None` if it hears, or the backend cannot tell.
     fn cut_off(&self) -> Option<CutOff>;
 
-    /// The server of the last answer stands still. If there are others, they are asked before it for an hour.
-    fn ask_others_first(&self);
-
     fn sees(&self) -> Sees;
 
     /// Notified (`notify_one`) when the backend saw something and a look should follow at once; `None` if it never

@@ -187,8 +187,6 @@ impl Chain for SandboxChain {
         None
     }
 
-    fn ask_others_first(&self) {}
-
     fn sees(&self) -> Sees {
         Sees::Everything
     }

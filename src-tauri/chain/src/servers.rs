@@ -1,6 +1,5 @@
 //! Several servers of one kind, as one backend. Each request goes to the first server that answers. All answers of one
-//! look come from one server. A server that stands still is asked after the others, and one on another network only for
-//! its network.
+//! look come from one server. A server on another network is asked only for its network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +21,6 @@ use crate::down::Down;
 
 /// The time for which a failed server is asked only after the others.
 const RETRIED_AFTER: Duration = Duration::from_secs(300);
-
-/// The time for which a server that stands still is asked only after the others. It is longer, because each look at such
-/// a server puts off the closing of payments by two minutes.
-const STANDSTILL_RETRIED_AFTER: Duration = Duration::from_secs(3_600);
 
 /// This many tip changes in a row, each during a request, count as a failure: one name may hide two servers.
 const CHANGES_MAX: u32 = 3;
@@ -51,8 +46,7 @@ struct Server {
 struct Health {
     /// The server has shown that it is on our network, and has not failed since.
     is_ours: bool,
-    /// Until then the server is asked only after the others.
-    last_until: Option<Instant>,
+    failed_at: Option<Instant>,
     /// The number of requests in a row during which the server's tip changed.
     changes: u32,
 }
@@ -70,8 +64,8 @@ impl Servers {
         }
     }
 
-    /// Asks the servers in turn until one answers. Servers without a recent failure or standstill come first, in the order
-    /// of the settings. Fails with each server's reason. Also fails if a block arrived meanwhile; the next request then goes
+    /// Asks the servers in turn until one answers. Servers without a recent failure come first, in the order of the
+    /// settings. Fails with each server's reason. Also fails if a block arrived meanwhile; the next request then goes
     /// to the same server.
     fn ask<T>(&self, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<(usize, T), ChainDown> {
         let mut reasons = Vec::new();
@@ -83,7 +77,7 @@ impl Servers {
                     }
                     return Ok((number, answer));
                 }
-                Err(error) if error.is_tip_changed() && !server.comes_last() => return Err(error),
+                Err(error) if error.is_tip_changed() && !self.has_failed(server) => return Err(error),
                 Err(error) => reasons.push(Down::OfServer { name: server.name.clone(), why: error.0 }.telling()),
             }
         }
@@ -99,7 +93,7 @@ impl Servers {
         *health = match &asked {
             Ok(_) => Health { is_ours: true, ..Health::default() },
             Err(error) if error.is_tip_changed() && changes < CHANGES_MAX => Health { changes, ..*health },
-            Err(_) => Health { last_until: Instant::now().checked_add(self.retried_after), ..Health::default() },
+            Err(_) => Health { failed_at: Some(Instant::now()), ..Health::default() },
         };
         drop(health);
         asked
@@ -119,18 +113,16 @@ impl Servers {
 
     fn by_preference(&self) -> Vec<(usize, &Server)> {
         let numbered = || self.servers.iter().enumerate();
-        let (last, first): (Vec<_>, Vec<_>) = numbered().partition(|(_, server)| server.comes_last());
-        first.into_iter().chain(last).collect()
+        let (failed, well): (Vec<_>, Vec<_>) = numbered().partition(|(_, server)| self.has_failed(server));
+        well.into_iter().chain(failed).collect()
+    }
+
+    fn has_failed(&self, server: &Server) -> bool {
+        server.health.lock().failed_at.is_some_and(|at| at.elapsed() < self.retried_after)
     }
 
     fn active_server(&self) -> Option<&Server> {
         self.servers.get(self.active.number())
-    }
-}
-
-impl Server {
-    fn comes_last(&self) -> bool {
-        self.health.lock().last_until.is_some_and(|until| Instant::now() < until)
     }
 }
 
@@ -202,12 +194,6 @@ impl Chain for Servers {
 
     fn cut_off(&self) -> Option<CutOff> {
         self.active_server()?.chain.cut_off()
-    }
-
-    fn ask_others_first(&self) {
-        if let Some(server) = self.active_server() {
-            server.health.lock().last_until = Instant::now().checked_add(STANDSTILL_RETRIED_AFTER);
-        }
     }
 
     fn sees(&self) -> Sees {
@@ -356,8 +342,6 @@ mod tests {
             None
         }
 
-        fn ask_others_first(&self) {}
-
         fn sees(&self) -> Sees {
             Sees::Everything
         }
@@ -413,9 +397,9 @@ mod tests {
         first.is_down.store(false, Ordering::SeqCst);
         look(&servers, None).unwrap();
         assert_eq!((first.looks(), second.looks()), (1, 2), "a failed server is not asked again yet");
-        servers.servers[0].health.lock().last_until = Some(Instant::now());
+        let servers = Servers { retried_after: Duration::ZERO, ..servers };
         look(&servers, None).unwrap();
-        assert_eq!((first.looks(), second.looks()), (2, 2), "it is asked again once its time is over");
+        assert_eq!((first.looks(), second.looks()), (2, 2));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use tillgate_chain::chain_wrapper::ChainWrapper;
 const MINUTE_MS: i64 = 60_000;
 
 /// The backend, named as one of signet: a backend on regtest never stands still.
-pub(super) struct OnSignet(pub Arc<dyn Chain>);
+struct OnSignet(Arc<dyn Chain>);
 
 impl ChainWrapper for OnSignet {
     fn chain(&self) -> &dyn Chain {

@@ -18,7 +18,6 @@ use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
 use super::stage::{AT_LEISURE, options};
-use super::still::OnSignet;
 use crate::testing::World;
 
 /// Two nodes, the first of which publishes notices.
@@ -27,13 +26,13 @@ struct Two {
     first: CoreNode,
     second: CoreNode,
     heard: Arc<CoreChain>,
-    both: Arc<Servers>,
+    both: Servers,
     _folders: [TempDir; 2],
 }
 
 impl Two {
     async fn new() -> Self {
-        let world = World::opened(tempfile::tempdir().unwrap()).await;
+        let world = World::new().await;
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let [first, second] = [0, 1].map(|number: usize| {
             let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
@@ -49,7 +48,7 @@ impl Two {
         let other = Arc::new(CoreChain::new(&of(&second), Handle::current()).unwrap());
         let named: Vec<(String, Arc<dyn Chain>)> =
             vec![("first".to_owned(), Arc::clone(&heard) as Arc<dyn Chain>), ("second".to_owned(), other)];
-        let both = Arc::new(Servers::new(named, Network::Regtest, active));
+        let both = Servers::new(named, Network::Regtest, active);
         Self { world, first, second, heard, both, _folders: folders }
     }
 
@@ -113,28 +112,4 @@ async fn a_nodes_notice_wakes_no_look_while_another_node_is_asked() {
     two.ask();
     two.pay();
     two.wait_until_woken().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn another_node_is_asked_while_the_first_stands_still() {
-    let Two { world, first, second, both, heard: _heard, _folders } = Two::new().await;
-    world.sandbox().mine(1, false, world.now_ms()).unwrap();
-    let chain = Arc::clone(&both);
-    let world = world.with_chain(|_| Arc::new(OnSignet(chain)));
-    let asked = async || {
-        world.look().await;
-        (both.server(), world.gateway.last_look.status().doubts.standstill.is_some())
-    };
-    assert_eq!(asked().await, (0, false));
-    let alone = || CoreFault::Alone { height: world.sandbox().tip().unwrap().height, is_switched_off: false };
-
-    first.misbehave(alone());
-    assert_eq!(asked().await, (0, true));
-    assert_eq!([asked().await, asked().await], [(1, false); 2], "the second node hears of payments");
-
-    second.misbehave(alone());
-    assert_eq!([asked().await, asked().await, asked().await], [(1, true), (0, true), (0, true)]);
-
-    first.misbehave(None);
-    assert_eq!(asked().await, (0, false));
 }

@@ -198,11 +198,7 @@ impl<'a> LookPermit<'a> {
     async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
         let (closing, doubts) = findings.closing.unzip();
         self.progress.closing = closing;
-        let doubts = doubts.unwrap_or_default();
-        if doubts.standstill.is_some() {
-            self.gateway.chain.ask_others_first();
-        }
-        self.gateway.last_look.note_doubts(doubts);
+        self.gateway.last_look.note_doubts(doubts.unwrap_or_default());
         if self.gateway.last_look.note_unreported(findings.unreported.clone()) {
             self.gateway.note_change();
         }

@@ -68,7 +68,7 @@ async fn the_page_reports_a_reversal_and_says_not_to_pay_again() {
     s.double_spend_by_reorg(1).await;
     s.expect(&bill, "INVALID").await;
     let shown = page(&s, &bill.id).await;
-    assert!(shown.contains("The Bitcoin network took back") && shown.contains(NOT_AGAIN), "{shown}");
+    assert!(shown.contains("of your payment were taken back") && shown.contains(NOT_AGAIN), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

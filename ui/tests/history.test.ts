@@ -34,10 +34,7 @@ describe("the history of a payment", () => {
     [{ to: "CONFIRMED", conflict: "GONE" }, "No transaction takes the coins back any more."],
     [{ to: "EXPIRED", cause: "time" }, "The time to pay ran out."],
     [{ to: "INVALID", whyInvalid: "OVERPAID" }, "More came than the price: 0.00015574 BTC."],
-    [
-      { to: "INVALID", whyInvalid: "REVERSED" },
-      "The Bitcoin network took the coins back after the payment was confirmed.",
-    ],
+    [{ to: "INVALID", whyInvalid: "REVERSED" }, "The coins were taken back after the payment was confirmed."],
     [
       { to: "INVALID", whyInvalid: "SHORT_PAID" },
       "The time ran out, and too little had come: 0.00015574 BTC.",

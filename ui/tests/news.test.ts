@@ -31,7 +31,7 @@ function event(over: Partial<NewsItem> = {}): NewsItem {
     id: "paid:1",
     kind: "paid",
     time: "2026-01-12T12:04:00.000Z",
-    event: { event: "paid", state: "CONFIRMED", order: order("22.50") },
+    event: { event: "paid", state: "CONFIRMED", stop: false, order: order("22.50") },
     paymentId: "p".repeat(40),
     payoutId: null,
     ...over,
@@ -88,7 +88,7 @@ describe("the news", () => {
       event({
         id: "b",
         time: "2026-01-12T12:05:00.000Z",
-        event: { event: "paid", state: "CONFIRMED", order: order("10.00") },
+        event: { event: "paid", state: "CONFIRMED", stop: false, order: order("10.00") },
       }),
       event(),
     );
@@ -204,10 +204,11 @@ describe("an event in words", () => {
   });
 
   test("calls a payment paid once it is confirmed", () => {
-    const title = (state: "UNCONFIRMED" | "CONFIRMED") =>
-      wordsOf({ event: "paid", state, order: order("10.00") }).title;
+    const title = (state: "UNCONFIRMED" | "CONFIRMED", stop = false) =>
+      wordsOf({ event: "paid", state, stop, order: order("10.00") }).title;
     expect(title("UNCONFIRMED")).toBe("10.00 EUR sent, not confirmed yet");
     expect(title("CONFIRMED")).toBe("10.00 EUR received");
+    expect(title("CONFIRMED", true), "while its coins are being taken back").toBe(title("UNCONFIRMED"));
   });
 });
 

@@ -45,7 +45,7 @@ function invalidWords({ whyInvalid }: Pick<HistoryItem, "whyInvalid">, coins: st
     case "OVERPAID":
       return `More came than the price: ${coins}.`;
     case "REVERSED":
-      return "The Bitcoin network took the coins back after the payment was confirmed.";
+      return "The coins were taken back after the payment was confirmed.";
     case "WITHDRAWN":
       return "The time ran out, and the coins were withdrawn before a block held them.";
     case "SHORT_PAID":

@@ -26,7 +26,7 @@ const sum = ({ shown, currency }: { shown: string; currency: string }) => `${sho
 export function wordsOf(event: NewsEvent): Words {
   switch (event.event) {
     case "paid":
-      return { title: titleOfPaid(event.order, event.state), body: arrival(event.order, event.state) };
+      return arrival(event);
     case "attacked":
       return attack(event);
     case "withdrawn":
@@ -97,18 +97,24 @@ function attack({ order, state, stop }: Attack): Words {
       };
 }
 
-type State = Extract<NewsEvent, { event: "paid" }>["state"];
+type Arrival = Extract<NewsEvent, { event: "paid" }>;
 type Misfit = Extract<NewsEvent, { event: "anomaly" }>;
 
 /** A payment's name within a sentence: the shop's own reference in quotes, or the price. */
 const orderOf = ({ price, reference }: NewsOrder) =>
   reference ? `order “${cut(reference)}”` : `the payment of ${sum(price)}`;
 
-const titleOfPaid = ({ price }: NewsOrder, state: State) =>
-  state === "UNCONFIRMED" ? `${sum(price)} sent, not confirmed yet` : `${sum(price)} received`;
+/** Coins that came for an order, true at the time of reading. */
+function arrival({ order, state, stop }: Arrival): Words {
+  if (stop) return { title: sentOnly(order), body: `The coins for ${orderOf(order)} are being taken back.` };
+  const title = state === "UNCONFIRMED" ? sentOnly(order) : `${sum(order.price)} received`;
+  return { title, body: became(order, state) };
+}
 
-/** A sentence on coins that came for an order, true at the time of reading. */
-function arrival(order: NewsOrder, state: State): string {
+const sentOnly = ({ price }: NewsOrder) => `${sum(price)} sent, not confirmed yet`;
+
+/** A sentence on the payment of coins that came. */
+function became(order: NewsOrder, state: Arrival["state"]): string {
   switch (state) {
     case "CONFIRMED":
       return `Paid: ${orderOf(order)}.`;

@@ -101,7 +101,7 @@ function invalid(payment: Facts): Verdict {
     case "REVERSED":
       return {
         answer: "No longer paid. Stop the delivery.",
-        reason: "The coins were taken back after they had counted. Ask the customer to pay again.",
+        reason: "The coins were taken back after the payment was confirmed. Ask the customer to pay again.",
       };
     case "WITHDRAWN":
       return { answer: "Not paid. Hand over nothing.", reason: "The customer took the money back." };

@@ -384,6 +384,6 @@ export function afterDismissal(row: AnomalyItem): string {
     case "UNDERPAYMENT":
       return `The ${coins} that came stay in your wallet, although they were too few. The payment stays invalid: the order is not paid, and the customer gets nothing back.`;
     case "REVERSED_PAYMENT":
-      return `The ${coins} are gone: the Bitcoin network took them back, and they are not in your wallet. Dismissing brings nothing back. The payment stays invalid, and what you delivered for it is not paid.`;
+      return `The ${coins} were taken back and are not in your wallet. Dismissing brings nothing back. The payment stays invalid, and what you delivered for it is not paid.`;
   }
 }

@@ -53,7 +53,7 @@ pub(crate) enum RefundError {
     NoSuchAnomaly(Id),
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
-    #[error("the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead")]
+    #[error("these coins were taken back: there is nothing to refund, dismiss the anomaly instead")]
     Reversed,
     #[error("the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them")]
     CoinsNotReady {

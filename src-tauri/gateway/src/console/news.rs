@@ -60,8 +60,8 @@ pub struct NewsItem {
 #[ts(export)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NewsEvent {
-    /// A payment was paid. Its state is that at the time of reading.
-    Paid { order: NewsOrder, state: PaymentState },
+    /// A payment was paid. Its state is that at the time of reading. `stop`: its coins are being taken back.
+    Paid { order: NewsOrder, state: PaymentState, stop: bool },
     /// A transaction began to take the coins of a CONFIRMED payment back. `stop`: it still does. The state is that at the
     /// time of reading.
     Attacked { order: NewsOrder, state: PaymentState, stop: bool },
@@ -132,7 +132,9 @@ impl NewsItem {
     /// The view of an event; `None` if its record is gone.
     fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
         match &row.subject {
-            NewsSubject::Paid(seq) => Self::paid(reader, row, *seq),
+            NewsSubject::Paid(seq) => Self::of_payment(reader, row, *seq, NewsKind::Paid, |order, payment| {
+                NewsEvent::Paid { order, state: payment.payment.state, stop: payment.payment.conflict_seen }
+            }),
             NewsSubject::Attacked(seq) => Self::of_payment(reader, row, *seq, NewsKind::Reversed, NewsEvent::attacked),
             NewsSubject::Withdrawn(seq) => {
                 Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| NewsEvent::Withdrawn { order })
@@ -185,16 +187,6 @@ impl NewsItem {
         }
     }
 
-    /// The arrival of a payment. While its coins are being taken back, the attack alone is told.
-    fn paid(reader: &Reader<'_>, row: &NewsRow, seq: i64) -> Result<Option<Self>, StoreError> {
-        let Some(payment) = reader.payment_by_seq(seq)? else { return Ok(None) };
-        if payment.payment.conflict_seen {
-            return Ok(None);
-        }
-        let state = payment.payment.state;
-        Ok(Some(Self::about(row, &payment, NewsKind::Paid, NewsEvent::Paid { order: NewsOrder::of(&payment), state })))
-    }
-
     fn made(row: &NewsRow, id: String, kind: NewsKind, event: NewsEvent) -> Self {
         Self { id, kind, time: row.at.iso_millis(), event, payment_id: None, payout_id: None }
     }
@@ -207,14 +199,10 @@ impl NewsItem {
         event: impl FnOnce(NewsOrder, &PaymentRow) -> NewsEvent,
     ) -> Result<Option<Self>, StoreError> {
         let Some(payment) = reader.payment_by_seq(seq)? else { return Ok(None) };
-        let event = event(NewsOrder::of(&payment), &payment);
-        Ok(Some(Self::about(row, &payment, kind, event)))
-    }
-
-    fn about(row: &NewsRow, payment: &PaymentRow, kind: NewsKind, event: NewsEvent) -> Self {
         let payment_id = payment.payment.id.to_string();
         let id = format!("{kind}:{payment_id}:{}", row.at.ms());
-        Self { payment_id: Some(payment_id), ..Self::made(row, id, kind, event) }
+        let event = event(NewsOrder::of(&payment), &payment);
+        Ok(Some(Self { payment_id: Some(payment_id), ..Self::made(row, id, kind, event) }))
     }
 
     fn of_payout(
@@ -263,7 +251,7 @@ mod tests {
             worth: order.price.clone(),
             open: true,
         };
-        let paid = NewsEvent::Paid { order, state: PaymentState::Confirmed };
+        let paid = NewsEvent::Paid { order, state: PaymentState::Confirmed, stop: false };
         assert_eq!(told, [(NewsKind::Attention, anomaly), (NewsKind::Paid, paid)]);
         assert_eq!(news.items[0].payment_id, Some(late.payment.id.to_string()));
         assert_eq!((news.notices.len(), news.sounds.len()), (5, 5));
@@ -282,16 +270,16 @@ mod tests {
         };
         let order = NewsOrder::of(&payment);
         let attacked = |stop, state| NewsEvent::Attacked { order: order.clone(), state, stop };
-        let paid = NewsEvent::Paid { order: order.clone(), state: PaymentState::Confirmed };
+        let paid = |stop| NewsEvent::Paid { order: order.clone(), state: PaymentState::Confirmed, stop };
         let to_customer = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
         let rival = world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
         world.look().await;
         let stop = attacked(true, PaymentState::Confirmed);
-        assert_eq!(told().await, [(NewsKind::Reversed, stop)]);
+        assert_eq!(told().await, [(NewsKind::Reversed, stop), (NewsKind::Paid, paid(true))]);
         world.sandbox().evict(rival[0], world.now_ms()).unwrap();
         world.look().await;
         let over = attacked(false, PaymentState::Confirmed);
-        assert_eq!(told().await, [(NewsKind::Reversed, over), (NewsKind::Paid, paid)]);
+        assert_eq!(told().await, [(NewsKind::Reversed, over), (NewsKind::Paid, paid(false))]);
     }
 
     #[tokio::test]

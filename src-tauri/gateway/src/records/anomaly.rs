@@ -49,7 +49,7 @@ pub(crate) fn anomaly_message(row: &AnomalyRow) -> String {
         AnomalyKind::Overpayment => format!("The customer paid too much: {paid} BTC."),
         AnomalyKind::Underpayment => format!("The customer paid too little, {paid} BTC, before the payment closed."),
         AnomalyKind::ReversedPayment => {
-            format!("The Bitcoin network took back {paid} BTC on which a confirmed payment rested.")
+            format!("{paid} BTC on which a confirmed payment rested were taken back.")
         }
     };
     match (row.anomaly.resolution, &row.dismissal_reason) {

@@ -738,7 +738,7 @@ export const VALUES = {
   REFUND_PAID_BY_PAYOUT: ["payoutId", "state", "amountSats"],
   /** nothing is left to send back: {returnedSats} BTC of this payment were sent back before, and the price of a paid payment is not refunded; dismiss the anomaly */
   REFUND_RETURNED_BEFORE: ["returnedSats"],
-  /** the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead */
+  /** these coins were taken back: there is nothing to refund, dismiss the anomaly instead */
   REFUND_REVERSED: [],
   /** The command failed. The log on standard error says why. */
   REFUSAL_COMMAND_FAILED: [],

@@ -18,5 +18,5 @@ export const ANOMALIES = {
   REFUND_RETURNED_BEFORE: (v) =>
     `nothing is left to send back: ${v.returnedSats} BTC of this payment were sent back before, and the price of a paid payment is not refunded; dismiss the anomaly`,
   REFUND_REVERSED: () =>
-    "the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead",
+    "these coins were taken back: there is nothing to refund, dismiss the anomaly instead",
 } satisfies Partial<Catalogue>;

@@ -265,7 +265,7 @@ async fn coins_lost_in_a_reorg_are_shown() {
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();
     world.look().await;
     let page = page_of(&world, &payment);
-    let taken = format!("The Bitcoin network took back {} BTC", format_btc(payment.payment.amount_sats));
+    let taken = format!("{} BTC of your payment were taken back", format_btc(payment.payment.amount_sats));
     assert!(page.contains("<h2>Payment taken back</h2>") && page.contains(&taken), "{page}");
 }
 
@@ -283,7 +283,7 @@ async fn coins_that_remain_after_a_reorg_are_shown_too() {
     world.look().await;
     let page = page_of(&world, &payment);
     let title = format!("<h2>{} BTC received</h2>", format_btc(part));
-    let taken = format!("The Bitcoin network took back {} BTC", format_btc(rest));
+    let taken = format!("{} BTC of your payment were taken back", format_btc(rest));
     assert!(page.contains(&title) && page.contains(&taken), "{page}");
 }
 

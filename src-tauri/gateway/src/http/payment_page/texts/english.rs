@@ -36,7 +36,7 @@ pub(in super::super) const ENGLISH: Texts = Texts {
     taking_back: "Stop: the customer is taking the money back",
     taking_back_hint: "Another transaction spends the same coins. The shop will hand over nothing until this is over. Please contact the shop.",
     taken_back: "Payment taken back",
-    taken_back_hint: "The Bitcoin network took back {} BTC that you had paid. Please contact the shop; do not pay again.",
+    taken_back_hint: "{} BTC of your payment were taken back. Please contact the shop; do not pay again.",
     refund: "Where should the shop send your refund?",
     refund_address: "Your Bitcoin address",
     refund_hint: "Copy it from your wallet: choose “Receive”.",

@@ -36,7 +36,7 @@ pub(in super::super) const GERMAN: Texts = Texts {
     taking_back: "Stopp: Der Kunde holt das Geld zurück",
     taking_back_hint: "Eine andere Transaktion gibt dieselben Coins aus. Der Shop gibt nichts heraus, bis das vorbei ist. Bitte wenden Sie sich an den Shop.",
     taken_back: "Zahlung zurückgenommen",
-    taken_back_hint: "Das Bitcoin-Netz hat {} BTC Ihrer Zahlung zurückgenommen. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
+    taken_back_hint: "{} BTC Ihrer Zahlung wurden zurückgeholt. Bitte wenden Sie sich an den Shop; zahlen Sie nicht noch einmal.",
     refund: "Wohin soll der Shop Ihr Geld zurücksenden?",
     refund_address: "Ihre Bitcoin-Adresse",
     refund_hint: "Kopieren Sie sie aus Ihrem Wallet: Wählen Sie „Empfangen“.",

@@ -43,6 +43,11 @@ fn the_shipped_program_has_no_fail_points() {
     assert!(features("normal,build,dev").contains("fail-points"), "the build for tests has them");
 }
 
+#[test]
+fn the_shipped_program_has_no_items_for_tests() {
+    assert!(!features("normal,build").contains("testing"), "the feature is for the tests of other crates");
+}
+
 /// Compiles the module `fail_points` alone with these features; returns the bytes of the library.
 fn compiled(features: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();

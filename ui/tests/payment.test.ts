@@ -16,6 +16,18 @@ describe("a payment", () => {
     expect(screen.getByText("pay \\u{202e}09")).toBeTruthy();
   });
 
+  const paymentTime = "2026-01-12T12:00:00Z";
+  test.each<[Partial<PaymentView>, boolean]>([
+    [{ state: "CONFIRMED", paymentTime }, true],
+    [{ state: "CONFIRMED", paymentTime, conflictSeen: true }, false],
+    [{ state: "INVALID", paymentTime, whyInvalid: "REVERSED" }, false],
+  ])("is called final only while it is: %o", async (facts, isFinal) => {
+    host.reply("showPayment", payment(facts));
+    open(href);
+    await screen.findByRole("heading", { name: "Summary" });
+    expect(screen.queryByText("Final since") !== null).toBe(isFinal);
+  });
+
   test("the customer pays the sum that the gateway offered", async () => {
     host.reply("showPayment", payment());
     host.reply("sandbox", { btcTxIds: ["c".repeat(64)] });

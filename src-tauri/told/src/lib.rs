@@ -141,8 +141,8 @@ impl Sentences {
     }
 }
 
-/// A place in a derived sentence. Its type decides: a [`Sum`] and a [`Time`] keep their kind, a value that can be told
-/// becomes a sentence within the sentence, and any other value becomes its text, which is found last.
+/// A place in a derived sentence. A [`Sum`] and a [`Time`] keep their kind. A value that can be told becomes a sentence
+/// within the sentence. Any other value becomes its text.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Place<'a, T: ?Sized>(pub &'a T);

@@ -237,7 +237,7 @@ fn judge_program(program: &WitnessProgram) -> Result<(), AddressRefusal> {
     }
 }
 
-/// The network of an address, in words; legacy addresses do not tell the test networks apart.
+/// The network of an address. The addresses of the test networks look alike.
 fn network_of(lower: &str) -> FoundNetwork {
     match lower {
         text if text.starts_with("bcrt1") => FoundNetwork::Regtest,

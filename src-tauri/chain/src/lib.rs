@@ -34,11 +34,10 @@ pub use checks::merkle_proof::coinbase_height;
 pub use checks::relay_policy::{fee_named, may_a_higher_fee_help};
 pub use checks::sanitized::quoted;
 pub use hot_scripts::HotScripts;
-pub use port::Broadcast;
 #[cfg(any(test, feature = "testing"))]
 pub use port::no_scripts;
 pub use port::{
-    Chain, ChainDown, Covered, KnownScripts, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Scripts, Sees,
-    TxFacts, WatchList,
+    Broadcast, Chain, ChainDown, Covered, KnownScripts, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions,
+    Scripts, Sees, TxFacts, WatchList,
 };
 pub use tillgate_domain::chain::{Fact, Identity, KnownPosition, ScriptState, Tip, TxPosition};

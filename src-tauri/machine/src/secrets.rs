@@ -7,8 +7,6 @@ mod plain_file;
 mod secret;
 mod store;
 
-pub use location::SecretsLocation;
-pub use location::{Coins, check_for_new, open};
-pub use secret::Purpose;
-pub use secret::Secret;
+pub use location::{Coins, SecretsLocation, check_for_new, open};
+pub use secret::{Purpose, Secret};
 pub use store::{SecretError, SecretStore};

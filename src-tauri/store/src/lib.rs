@@ -1,6 +1,6 @@
 //! The database: one SQLite file, one writer thread, read-only connections beside it.
 //!
-//! Only this module and its children name `rusqlite`. Each table has a file with its row type and its SQL. Reads are
+//! Of the rooms only this crate names `rusqlite`. Each table has a file with its row type and its SQL. Reads are
 //! methods of [`Reader`], writes are methods of [`Tx`].
 
 #![allow(missing_docs, reason = "the crate is not published")]

@@ -4,8 +4,9 @@
 //! - shops' offers, until they are approved or expire,
 //! - failing nightly backups, until one succeeds.
 //!
-//! Each new event of the gateway is passed once to the panel, which words it for the desktop. A sound is played. A person
-//! can turn both off for each kind. A failing backup is told each time that backups begin to fail.
+//! Each new event of the gateway is passed once to the panel, which words it for the desktop. A
+//! sound is played. A person can turn both off for each kind. A failing backup is told each time
+//! that backups begin to fail.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -13,7 +14,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use tauri::{AppHandle, Emitter as _};
-use tillgate_gateway::{Actor, App, CommandError, Environment, ListNews, NewsItem, NewsKind, ShowBackups, Status, ask};
+use tillgate_gateway::{
+    Actor, App, CommandError, Environment, ListNews, NewsItem, NewsKind, ShowBackups, Status, ask,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::waiting::Waiting;
@@ -25,7 +28,8 @@ const SOUND: &str = "sound";
 /// Shortest time between two readings, so that a burst of commits leads to few of them.
 const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// Event for the panel, with an environment and its new events as JSON: word them, and have the desktop show them.
+/// Event for the panel, with an environment and its new events as JSON: word them, and have the
+/// desktop show them.
 const NEWS: &str = "news";
 
 /// The most ids of events that are remembered. A reading lists 50.
@@ -33,17 +37,20 @@ const SEEN_MAX: usize = 1_000;
 
 /// Keeps tray, window title and notifications up to date while the gateway of one environment runs.
 pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
-    let followed = app.upgrade().map(|app| (app.gateway.changes.subscribe(), app.gateway.environment));
+    let followed =
+        app.upgrade().map(|app| (app.gateway.changes.subscribe(), app.gateway.environment));
     let Some((mut changes, environment)) = followed else { return };
     let mut told = Waiting::default();
     let mut known = Known::default();
     loop {
-        // This task must not keep the gateway alive, because the gateway holds the lock of the data directory.
+        // This task must not keep the gateway alive, because the gateway holds the lock of the data
+        // directory.
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
             Ok(Read { now, waiting, news, notices, sounds }) => {
-                // A failed backup is tried again each hour, and usually fails again for the same reason.
+                // A failed backup is tried again each hour, and usually fails again for the same
+                // reason.
                 let had_no_backup = told.no_backup;
                 if waiting != told {
                     told = waiting;
@@ -51,7 +58,10 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
                 }
                 let new = known.news(&news, &now);
                 // A person at the window sees there that a payment is paid.
-                let is_told = |kind| notices.contains(&kind) && !(kind == NewsKind::Paid && window::has_focus(&shell));
+                let is_told = |kind| {
+                    notices.contains(&kind)
+                        && !(kind == NewsKind::Paid && window::has_focus(&shell))
+                };
                 let no_backup = waiting.no_backup && !had_no_backup;
                 tells(&shell, environment, &told_of(&new, is_told), no_backup);
                 for kind in NewsKind::ALL {
@@ -86,13 +96,14 @@ struct Read {
 /// The events that need no notification any more.
 #[derive(Debug, Default)]
 struct Known {
-    /// The newest time of the first reading, ISO 8601, but not a time to come. Older events are from before the start, and
-    /// are not notified.
+    /// The newest time of the first reading, ISO 8601, but not a time to come. Older events are
+    /// from before the start, and are not notified.
     since: Option<String>,
-    /// The ids of the last events, the newest last. Events are not read in the order of their times, because a look at
-    /// the chain may begin before another event and end after it.
+    /// The ids of the last events, the newest last. Events are not read in the order of their
+    /// times, because a look at the chain may begin before another event and end after it.
     seen: VecDeque<String>,
-    /// The ids of the servers that failed at the last reading. They are notified again if they recover and fail again.
+    /// The ids of the servers that failed at the last reading. They are notified again if they
+    /// recover and fail again.
     failing: HashSet<String>,
 }
 
@@ -105,7 +116,13 @@ async fn read(app: Arc<App>) -> Result<Read, CommandError> {
         offers: status.offers_waiting,
         no_backup: backups.trouble.is_some(),
     };
-    Ok(Read { now: status.clock, waiting, news: news.items, notices: news.notices, sounds: news.sounds })
+    Ok(Read {
+        now: status.clock,
+        waiting,
+        news: news.items,
+        notices: news.notices,
+        sounds: news.sounds,
+    })
 }
 
 impl Known {
@@ -114,7 +131,13 @@ impl Known {
         let is_first = self.since.is_none();
         // The clock may have been ahead before the start.
         let newest = || {
-            listed.iter().map(|one| &one.time).filter(|time| time.as_str() <= now).max().cloned().unwrap_or_default()
+            listed
+                .iter()
+                .map(|one| &one.time)
+                .filter(|time| time.as_str() <= now)
+                .max()
+                .cloned()
+                .unwrap_or_default()
         };
         let since = self.since.get_or_insert_with(newest).clone();
         let is_new = |one: &&NewsItem| match one.kind {
@@ -139,8 +162,8 @@ fn told_of(news: &[NewsItem], is_told: impl Fn(NewsKind) -> bool) -> Vec<&NewsIt
     news.iter().filter(|one| is_told(one.kind)).collect()
 }
 
-/// Passes new events to the panel, which words them and calls `notify`. The panel's window is hidden, never closed.
-/// `no_backup`: nightly backups have begun to fail.
+/// Passes new events to the panel, which words them and calls `notify`. The panel's window is
+/// hidden, never closed. `no_backup`: nightly backups have begun to fail.
 fn tells(shell: &AppHandle, environment: Environment, news: &[&NewsItem], no_backup: bool) {
     if news.is_empty() && !no_backup {
         return;
@@ -182,20 +205,32 @@ mod tests {
     fn only_new_events_are_notified_once_each() {
         let mut known = Known::default();
         let mut told = |listed: &[(&str, u32)]| {
-            let listed: Vec<_> = listed.iter().map(|(id, minute)| event(id, NewsKind::Payout, *minute)).collect();
+            let listed: Vec<_> =
+                listed.iter().map(|(id, minute)| event(id, NewsKind::Payout, *minute)).collect();
             known.news(&listed, NOW).into_iter().map(|one| one.id).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "events before the start need no notification");
+        assert_eq!(
+            told(&[("b", 2), ("a", 1)]),
+            [""; 0],
+            "events before the start need no notification"
+        );
         assert_eq!(told(&[("c", 5), ("b", 2)]), ["c"]);
         assert_eq!(told(&[("c", 5), ("b", 2)]), [""; 0]);
         assert_eq!(told(&[("c", 5), ("d", 4)]), ["d"], "an event may be read after a later one");
-        assert_eq!(told(&[("d", 4), ("b", 2), ("a", 1), ("z", 0)]), [""; 0], "older events return to the list");
+        assert_eq!(
+            told(&[("d", 4), ("b", 2), ("a", 1), ("z", 0)]),
+            [""; 0],
+            "older events return to the list"
+        );
     }
 
     #[test]
     fn a_clock_that_was_ahead_silences_nothing() {
         let mut known = Known::default();
-        let ahead = || NewsItem { time: "2027-01-01T00:00:00.000Z".to_owned(), ..event("a", NewsKind::Paid, 0) };
+        let ahead = || NewsItem {
+            time: "2027-01-01T00:00:00.000Z".to_owned(),
+            ..event("a", NewsKind::Paid, 0)
+        };
         assert!(known.news(&[ahead()], NOW).is_empty());
         let paid = event("b", NewsKind::Paid, 5);
         assert_eq!(known.news(&[ahead(), paid.clone()], NOW), [paid]);

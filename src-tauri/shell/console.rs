@@ -1,5 +1,5 @@
-//! The only Tauri command that the windows can call. It passes a command to the gateway of one environment, or acts on
-//! the program itself. The customer's window may only read payments.
+//! The only Tauri command that the windows can call. It passes a command to the gateway of one
+//! environment, or acts on the program itself. The customer's window may only read payments.
 
 use serde_json::Value;
 use tauri::{AppHandle, State, WebviewWindow};
@@ -10,8 +10,8 @@ use crate::downloads::Table;
 use crate::gateway_task::Gateways;
 use crate::{customer, customer_page, desktop, downloads, standing, window};
 
-/// Handles the program's own commands, such as `hide`, and passes every other command to the gateway of the named
-/// environment.
+/// Handles the program's own commands, such as `hide`, and passes every other command to the
+/// gateway of the named environment.
 #[tauri::command]
 pub async fn console(
     app: AppHandle,
@@ -31,7 +31,8 @@ pub async fn console(
         Some("environments") => return Ok(gateways.told()),
         Some("shown") => {
             // Without readable words the tray stays English.
-            let words = command.get("words").and_then(|words| serde_json::from_value(words.clone()).ok());
+            let words =
+                command.get("words").and_then(|words| serde_json::from_value(words.clone()).ok());
             standing::shows(&app, gateways.of(environment)?.environment(), words);
         }
         Some("reopen") => gateways.of(environment)?.start(&app),
@@ -42,10 +43,12 @@ pub async fn console(
         Some("open-page") => return customer_page::open(gateways.of(environment)?, &command).await,
         Some("mail-page") => return customer_page::mail(gateways.of(environment)?, &command).await,
         Some("save-payments") => {
-            return downloads::save(Table::Payments, &app, gateways.of(environment)?, command).await;
+            return downloads::save(Table::Payments, &app, gateways.of(environment)?, command)
+                .await;
         }
         Some("save-statement") => {
-            return downloads::save(Table::Statement, &app, gateways.of(environment)?, command).await;
+            return downloads::save(Table::Statement, &app, gateways.of(environment)?, command)
+                .await;
         }
         Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
         _ => return gateways.of(environment)?.ask(command).await,
@@ -53,8 +56,8 @@ pub async fn console(
     Ok(Value::Null)
 }
 
-/// Whether the window with this label may call this command. The panel may call all commands. A customer may touch
-/// every other window, so it may only read payments.
+/// Whether the window with this label may call this command. The panel may call all commands. A
+/// customer may touch every other window, so it may only read payments.
 fn may_call(label: &str, command: Option<&str>) -> bool {
     label == window::LABEL || command == Some("showPayment")
 }
@@ -66,9 +69,17 @@ mod tests {
     #[test]
     fn the_customers_window_may_only_read_payments() {
         assert!(may_call(customer::LABEL, Some("showPayment")));
-        for command in
-            ["quit", "hide", "reopen", "notify", "customer-close", "createPayment", "approvePayout", "listSettings", ""]
-        {
+        for command in [
+            "quit",
+            "hide",
+            "reopen",
+            "notify",
+            "customer-close",
+            "createPayment",
+            "approvePayout",
+            "listSettings",
+            "",
+        ] {
             assert!(!may_call(customer::LABEL, Some(command)), "{command}");
             assert!(may_call(window::LABEL, Some(command)), "{command}");
         }

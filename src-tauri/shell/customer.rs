@@ -1,14 +1,17 @@
-//! The customer's window: a second window, full screen on another monitor if there is one. It shows only the payment of
-//! the till.
+//! The customer's window: a second window, full screen on another monitor if there is one. It shows
+//! only the payment of the till.
 
-use tauri::{AppHandle, Emitter, Manager, Monitor, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri::{
+    AppHandle, Emitter, Manager, Monitor, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
+};
 use tillgate_gateway::{CommandError, Environment, Refusal};
 
 use crate::window;
 
 pub const LABEL: &str = "customer";
 
-/// The title must not begin as the panel's title, because people and tests find the panel's window by it.
+/// The title must not begin as the panel's title, because people and tests find the panel's window
+/// by it.
 const TITLE: &str = "Customer display (Tillgate)";
 
 /// Event for the panel: the customer's window was closed.
@@ -56,7 +59,11 @@ fn create(app: &AppHandle, screen: &str) -> tauri::Result<()> {
         .on_navigation(window::only_the_panel(app.config()))
         .build()?;
     window::draw_without_graphics_card(&window)?;
-    let panels = app.get_webview_window(window::LABEL).map(|panel| panel.current_monitor()).transpose()?.flatten();
+    let panels = app
+        .get_webview_window(window::LABEL)
+        .map(|panel| panel.current_monitor())
+        .transpose()?
+        .flatten();
     if let Some(other) = other_monitor(&window.available_monitors()?, panels.as_ref()) {
         window.set_position(*other.position())?;
         window.set_fullscreen(true)?;

@@ -1,5 +1,6 @@
-//! Opens a payment's page in the browser, or begins a mail with the page's address. The window names only the payment;
-//! the gateway supplies the address. So a fault of the window cannot open anything else.
+//! Opens a payment's page in the browser, or begins a mail with the page's address. The window
+//! names only the payment; the gateway supplies the address. So a fault of the window cannot open
+//! anything else.
 
 use std::process::{Command, Stdio};
 
@@ -20,7 +21,8 @@ pub async fn open(gateway: &GatewayTask, asked: &Value) -> Result<Value, Command
     open_by_desktop(&page)
 }
 
-/// Begins a mail with the address of the payment's page. The merchant adds the recipient and sends it.
+/// Begins a mail with the address of the payment's page. The merchant adds the recipient and sends
+/// it.
 ///
 /// # Errors
 /// There is no such payment, or the desktop has no mail program.
@@ -43,8 +45,9 @@ fn page_of(text: &str) -> Option<Url> {
 }
 
 fn mail_of(subject: &str, page: &Url) -> Result<Url, CommandError> {
-    let encoded =
-        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    let encoded = |text: &str| {
+        percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
     let mail = format!("mailto:?subject={}&body={}", encoded(subject), encoded(page.as_str()));
     Url::parse(&mail).map_err(|_| no_page())
 }
@@ -53,15 +56,18 @@ fn open_by_desktop(url: &Url) -> Result<Value, CommandError> {
     if open::commands(url.as_str()).into_iter().any(starts) {
         return Ok(Value::Null);
     }
-    let refusal = if url.scheme() == "mailto" { Refusal::NoMailProgram } else { Refusal::NoBrowser };
+    let refusal =
+        if url.scheme() == "mailto" { Refusal::NoMailProgram } else { Refusal::NoBrowser };
     tracing::warn!(%refusal, "the desktop cannot open a program");
     Err(CommandError::told("NOT_OPENED", &refusal))
 }
 
-/// Starts a program of the desktop. It does not get this program's variables: one may hold a passphrase, and others would
-/// slow a browser.
+/// Starts a program of the desktop. It does not get this program's variables: one may hold a
+/// passphrase, and others would slow a browser.
 fn starts(mut command: Command) -> bool {
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TILLGATE_")) {
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TILLGATE_"))
+    {
         command.env_remove(name);
     }
     for (name, _) in window::LITTLE_MEMORY {
@@ -85,7 +91,9 @@ mod tests {
     #[test]
     fn only_addresses_of_pages_are_opened() {
         assert!(page_of("http://127.0.0.1:7421/pay/ab").is_some());
-        for other in ["file:///etc/passwd", "javascript:alert(1)", "mailto:x@y.example", "/pay/ab", ""] {
+        for other in
+            ["file:///etc/passwd", "javascript:alert(1)", "mailto:x@y.example", "/pay/ab", ""]
+        {
             assert!(page_of(other).is_none(), "{other}");
         }
     }

@@ -1,11 +1,12 @@
-//! Desktop notifications, for events that should not wait until a person looks at the window. On a desktop without
-//! notifications only the window is highlighted.
+//! Desktop notifications, for events that should not wait until a person looks at the window. On a
+//! desktop without notifications only the window is highlighted.
 
 use serde_json::Value;
 use tauri::AppHandle;
 use tillgate_gateway::{CommandError, Environment};
 
-/// A desktop notification, worded by the panel. Its text is plain, so a shop's name in it is never read as markup.
+/// A desktop notification, worded by the panel. Its text is plain, so a shop's name in it is never
+/// read as markup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub title: String,
@@ -19,14 +20,16 @@ impl Note {
     pub fn read(command: &Value) -> Result<Self, CommandError> {
         let text = |name: &str| {
             let text = command.get(name).and_then(Value::as_str).map(str::to_owned);
-            text.ok_or_else(|| CommandError::of("VALIDATION_FAILED", &format!("{name} must be a text")))
+            text.ok_or_else(|| {
+                CommandError::of("VALIDATION_FAILED", &format!("{name} must be a text"))
+            })
         };
         Ok(Self { title: text("title")?, body: text("body")?, screen: text("screen")? })
     }
 }
 
-/// Shows a notification about one environment. A click on it shows its screen in the window. The call does not wait for
-/// the desktop.
+/// Shows a notification about one environment. A click on it shows its screen in the window. The
+/// call does not wait for the desktop.
 pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
     let app = app.clone();
     // The session bus may answer slowly, because it starts the notification server if none runs.
@@ -53,32 +56,41 @@ mod bus {
     /// The name of the action for a click on the notification itself.
     const CLICKED: &str = "default";
 
-    /// The value of `expire_timeout` that lets the desktop decide how long the notification is shown.
+    /// The value of `expire_timeout` that lets the desktop decide how long the notification is
+    /// shown.
     const ITS_OWN_TIME: i32 = -1;
 
-    /// The ids of this program's notifications with their environments and screens. They are needed because the signal
-    /// also reports clicks on other programs' notifications.
+    /// The ids of this program's notifications with their environments and screens. They are needed
+    /// because the signal also reports clicks on other programs' notifications.
     static OURS: Mutex<Option<HashMap<u32, (Environment, String)>>> = Mutex::new(None);
 
     pub fn notify(app: &AppHandle, environment: Environment, note: &Note) {
         let shown = || -> zbus::Result<u32> {
             let server = server(app)?;
-            let hints: HashMap<&str, Value<'_>> = HashMap::from([("desktop-entry", Value::from("Tillgate"))]);
+            let hints: HashMap<&str, Value<'_>> =
+                HashMap::from([("desktop-entry", Value::from("Tillgate"))]);
             let (actions, body) = (&[CLICKED, "Show"][..], escaped(&note.body));
-            server.call("Notify", &("Tillgate", 0u32, "", note.title.as_str(), body, actions, hints, ITS_OWN_TIME))
+            server.call(
+                "Notify",
+                &("Tillgate", 0u32, "", note.title.as_str(), body, actions, hints, ITS_OWN_TIME),
+            )
         };
         match shown() {
             Ok(id) => {
                 let place = (environment, note.screen.clone());
-                OURS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, place);
+                OURS.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert_default()
+                    .insert(id, place);
             }
-            // Many desktops have no notification server. The tray and the window show the same tasks.
+            // Many desktops have no notification server. The tray and the window show the same
+            // tasks.
             Err(error) => tracing::debug!(%error, "the desktop shows no notifications"),
         }
     }
 
-    /// The notification server. Its connection is kept, because clicks are reported to the connection that sent the
-    /// notification.
+    /// The notification server. Its connection is kept, because clicks are reported to the
+    /// connection that sent the notification.
     fn server(app: &AppHandle) -> zbus::Result<Proxy<'static>> {
         static SERVED: OnceLock<Proxy<'static>> = OnceLock::new();
         if let Some(server) = SERVED.get() {
@@ -90,8 +102,11 @@ mod bus {
         std::thread::spawn(move || {
             for click in clicks {
                 let Ok((id, _)) = click.body().deserialize::<(u32, String)>() else { continue };
-                let ours =
-                    OURS.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(|ours| ours.remove(&id));
+                let ours = OURS
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .as_mut()
+                    .and_then(|ours| ours.remove(&id));
                 if let Some((environment, screen)) = ours {
                     window::show_screen(&app, environment, &screen);
                 }
@@ -120,6 +135,7 @@ mod bus {
 mod bus {
     use super::Note;
 
-    /// Does nothing. On these systems notifications need another crate, so only the window is highlighted.
+    /// Does nothing. On these systems notifications need another crate, so only the window is
+    /// highlighted.
     pub fn notify(_: &tauri::AppHandle, _: tillgate_gateway::Environment, _: &Note) {}
 }

@@ -20,8 +20,8 @@ pub enum Table {
     Statement,
 }
 
-/// Saves a table for the spreadsheets of the person's locale, page by page. `asked` has the fields of the table's
-/// command. Returns the file's path.
+/// Saves a table for the spreadsheets of the person's locale, page by page. `asked` has the fields
+/// of the table's command. Returns the file's path.
 ///
 /// # Errors
 /// The gateway's own error, or the file cannot be written.
@@ -85,7 +85,8 @@ fn create(folder: &Path, name: &str) -> io::Result<(File, PathBuf)> {
 }
 
 fn unsaved(path: &Path, error: &dyn std::fmt::Display) -> CommandError {
-    let refusal = Refusal::FileNotSaved { path: path.display().to_string(), error: error.to_string() };
+    let refusal =
+        Refusal::FileNotSaved { path: path.display().to_string(), error: error.to_string() };
     CommandError::told("FILE_NOT_SAVED", &refusal)
 }
 
@@ -95,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_file_of_the_same_name_is_kept() {
-        let folder = std::env::temp_dir().join(format!("tillgate-downloads-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("tillgate-downloads-{}", std::process::id()));
         let names = [1, 2, 3].map(|_| {
             let (_, path) = create(&folder, "payments").unwrap();
             path.file_name().unwrap().to_string_lossy().into_owned()

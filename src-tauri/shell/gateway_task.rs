@@ -1,5 +1,6 @@
-//! Runs a gateway for each environment in the window's process, each on its own threads, and passes the panel's
-//! commands to it. If a gateway cannot run, the window shows the reason, and the other gateway keeps running.
+//! Runs a gateway for each environment in the window's process, each on its own threads, and passes
+//! the panel's commands to it. If a gateway cannot run, the window shows the reason, and the other
+//! gateway keeps running.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,10 +20,12 @@ use crate::{alarm, standing};
 /// Event for the panel, with the environment's name: data that the panel may show has changed.
 const CHANGED: &str = "changed";
 
-/// Shortest time between two such events, so that a burst of commits makes the panel read only a few times.
+/// Shortest time between two such events, so that a burst of commits makes the panel read only a
+/// few times.
 const CHANGED_AT_MOST_EVERY: Duration = Duration::from_millis(100);
 
-/// Longest time for stopping the gateways. After it the program ends anyway. A gateway's own limit is 5 s.
+/// Longest time for stopping the gateways. After it the program ends anyway. A gateway's own limit
+/// is 5 s.
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 
 /// The gateways inside this process.
@@ -65,7 +68,10 @@ impl Gateways {
     /// The system cannot create threads.
     pub fn new(hosted: Hosted) -> std::io::Result<Self> {
         let hosted = Arc::new(hosted);
-        let tasks = hosted.environments().into_iter().map(|environment| GatewayTask::new(&hosted, environment));
+        let tasks = hosted
+            .environments()
+            .into_iter()
+            .map(|environment| GatewayTask::new(&hosted, environment));
         let tasks = tasks.collect::<std::io::Result<Vec<_>>>()?;
         Ok(Self { hosted, tasks })
     }
@@ -77,9 +83,11 @@ impl Gateways {
         }
     }
 
-    /// The environments of this window, the environment to show first, and the data folder, as JSON for the panel.
+    /// The environments of this window, the environment to show first, and the data folder, as JSON
+    /// for the panel.
     pub fn told(&self) -> Value {
-        let environments: Vec<&str> = self.tasks.iter().map(|task| task.environment.as_str()).collect();
+        let environments: Vec<&str> =
+            self.tasks.iter().map(|task| task.environment.as_str()).collect();
         let folder = self.hosted.folder();
         json!({ "environments": environments, "first": self.hosted.first().as_str(), "folder": folder })
     }
@@ -118,7 +126,8 @@ impl Gateways {
             }
         };
         if any.runtime.block_on(async { tokio::time::timeout(STOP_WITHIN, all).await }).is_err() {
-            // No data is lost: answered calls are on disk, and the first look after the next start finds the rest.
+            // No data is lost: answered calls are on disk, and the first look after the next start
+            // finds the rest.
             tracing::warn!("a gateway did not stop in time: the program ends anyway");
         }
     }
@@ -148,18 +157,24 @@ impl GatewayTask {
         }
         *locked(&self.phase) = Phase::Opening;
         let shutdown = CancellationToken::new();
-        let (hosted, phase, environment) = (Arc::clone(&self.hosted), Arc::clone(&self.phase), self.environment);
+        let (hosted, phase, environment) =
+            (Arc::clone(&self.hosted), Arc::clone(&self.phase), self.environment);
         let (app, stop) = (app.clone(), shutdown.clone());
         let task = self.runtime.spawn(async move {
             let (shell, stopped, opening) = (app.clone(), stop.clone(), Arc::clone(&phase));
             let opened = move |opened: &Arc<App>| {
                 *locked(&opening) = Phase::Open(Arc::clone(opened));
-                tokio::spawn(tell_changes(shell.clone(), Arc::clone(&opened.gateway), stopped.clone()));
+                tokio::spawn(tell_changes(
+                    shell.clone(),
+                    Arc::clone(&opened.gateway),
+                    stopped.clone(),
+                ));
                 tokio::spawn(alarm::follow(shell, Arc::downgrade(opened), stopped));
             };
             let served = stop.clone();
             // The gateway has its own task, so that a panic in it ends only this gateway.
-            let serving = tokio::spawn(async move { hosted.serve(environment, opened, served).await });
+            let serving =
+                tokio::spawn(async move { hosted.serve(environment, opened, served).await });
             let ended = match serving.await {
                 Ok(Ok(())) => Phase::Down(Refusal::GatewayStopped),
                 Ok(Err(NotServing::Elsewhere(elsewhere))) => {
@@ -193,13 +208,17 @@ impl GatewayTask {
     /// The gateway's own error, or the reason why no gateway runs.
     pub async fn ask(&self, command: Value) -> Result<Value, CommandError> {
         let app = match &*locked(&self.phase) {
-            Phase::Opening => return Err(CommandError::told("GATEWAY_OPENING", &Refusal::GatewayOpening)),
-            Phase::Elsewhere(elsewhere) => return Err(CommandError::told("GATEWAY_ELSEWHERE", elsewhere)),
+            Phase::Opening => {
+                return Err(CommandError::told("GATEWAY_OPENING", &Refusal::GatewayOpening));
+            }
+            Phase::Elsewhere(elsewhere) => {
+                return Err(CommandError::told("GATEWAY_ELSEWHERE", elsewhere));
+            }
             Phase::Down(why) => return Err(CommandError::told("GATEWAY_DOWN", why)),
             Phase::Open(app) => Arc::clone(app),
         };
-        let command: Command =
-            serde_json::from_value(command).map_err(|wrong| CommandError::of("VALIDATION_FAILED", &wrong))?;
+        let command: Command = serde_json::from_value(command)
+            .map_err(|wrong| CommandError::of("VALIDATION_FAILED", &wrong))?;
         let actor = self.actor.clone();
         let answer = self.runtime.spawn(async move { dispatch(&app, command, &actor).await });
         answer.await.unwrap_or_else(|cause| {
@@ -218,7 +237,8 @@ impl GatewayTask {
 /// Sends the event [`CHANGED`] to the panel after each change while the gateway runs.
 async fn tell_changes(app: AppHandle, gateway: Arc<Gateway>, stop: CancellationToken) {
     let (mut changes, environment) = (gateway.changes.subscribe(), gateway.environment);
-    // This task must not keep the gateway alive, because the gateway holds the lock of the data directory.
+    // This task must not keep the gateway alive, because the gateway holds the lock of the data
+    // directory.
     drop(gateway);
     loop {
         tell(&app, environment);

@@ -1,5 +1,5 @@
-//! The desktop program: a window and a tray icon for the gateways of both environments, which run in the same process.
-//! Only this crate uses Tauri. It holds no rule about payments or payouts.
+//! The desktop program: a window and a tray icon for the gateways of both environments, which run
+//! in the same process. Only this crate uses Tauri. It holds no rule about payments or payouts.
 //!
 //! Without the feature `desktop` this crate is empty, so that servers need no web view.
 #![cfg(feature = "desktop")]
@@ -26,7 +26,8 @@ use tillgate_gateway::Hosted;
 
 use crate::gateway_task::Gateways;
 
-/// Runs the desktop program until a person quits it. A second process shows the window of the first one, and ends.
+/// Runs the desktop program until a person quits it. A second process shows the window of the first
+/// one, and ends.
 #[must_use]
 pub fn run() -> ExitCode {
     window::start_with_little_memory();
@@ -66,7 +67,9 @@ pub fn run() -> ExitCode {
                 api.prevent_close();
                 window::closed_by_person(window.app_handle());
             }
-            WindowEvent::Destroyed if window.label() == customer::LABEL => customer::closed(window.app_handle()),
+            WindowEvent::Destroyed if window.label() == customer::LABEL => {
+                customer::closed(window.app_handle())
+            }
             _ => {}
         })
         .build(tauri::generate_context!());

@@ -1,8 +1,9 @@
-//! Quitting the program: the gateways stop first, and then the process ends. The main thread keeps running until then,
-//! because the tray and the window need it for each change of a text.
+//! Quitting the program: the gateways stop first, and then the process ends. The main thread keeps
+//! running until then, because the tray and the window need it for each change of a text.
 //!
-//! If the program is started again before it has ended, the new process passes its arguments to the ending one and
-//! exits. The ending process then starts the program again after it has released its resources.
+//! If the program is started again before it has ended, the new process passes its arguments to the
+//! ending one and exits. The ending process then starts the program again after it has released its
+//! resources.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -36,8 +37,8 @@ struct Start {
     folder: PathBuf,
 }
 
-/// Quits the program: hides the window at once, and ends the process after the gateways have stopped. Further calls
-/// have no effect.
+/// Quits the program: hides the window at once, and ends the process after the gateways have
+/// stopped. Further calls have no effect.
 pub fn requested(app: &AppHandle, api: &ExitRequestApi) {
     let mut stage = stage(app);
     match *stage {
@@ -58,8 +59,8 @@ pub fn requested(app: &AppHandle, api: &ExitRequestApi) {
     }
 }
 
-/// Handles another start of the program. A running program shows its window. A quitting program is started again after
-/// its end.
+/// Handles another start of the program. A running program shows its window. A quitting program is
+/// started again after its end.
 pub fn started_again(app: &AppHandle, arguments: Vec<String>, folder: String) {
     let start = Start { arguments, folder: folder.into() };
     match &mut *stage(app) {
@@ -69,8 +70,8 @@ pub fn started_again(app: &AppHandle, arguments: Vec<String>, folder: String) {
     }
 }
 
-/// Runs as the last step of the event loop. If the system ended the loop without a call of [`requested`], the gateways
-/// stop here.
+/// Runs as the last step of the event loop. If the system ended the loop without a call of
+/// [`requested`], the gateways stop here.
 pub fn ends(app: &AppHandle) {
     stop(app);
     // This releases the bus name through which a second process finds this one.
@@ -94,10 +95,15 @@ fn stop(app: &AppHandle) {
 impl Start {
     fn run(&self) {
         let started = std::env::current_exe().and_then(|program| {
-            Command::new(program).args(self.arguments.iter().skip(1)).current_dir(&self.folder).spawn()
+            Command::new(program)
+                .args(self.arguments.iter().skip(1))
+                .current_dir(&self.folder)
+                .spawn()
         });
         match started {
-            Ok(_) => tracing::info!("the program was started again while it was quitting: a new process runs"),
+            Ok(_) => tracing::info!(
+                "the program was started again while it was quitting: a new process runs"
+            ),
             Err(error) => {
                 tracing::error!(%error, "the start of the program while it was quitting failed: start it again")
             }

@@ -1,5 +1,5 @@
-//! The text of the window's title and of the tray: the environment that the window shows, and the tasks that wait in
-//! each environment.
+//! The text of the window's title and of the tray: the environment that the window shows, and the
+//! tasks that wait in each environment.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -43,8 +43,8 @@ pub fn waits(app: &AppHandle, environment: Environment, waiting: Waiting) {
 
 fn change(app: &AppHandle, act: impl FnOnce(&mut Said)) {
     let Some(standing) = app.try_state::<Standing>() else { return };
-    // The data behind a poisoned lock is still valid. The lock is held while the text is set, so that the newest text
-    // is set last.
+    // The data behind a poisoned lock is still valid. The lock is held while the text is set, so
+    // that the newest text is set last.
     let mut said = standing.0.lock().unwrap_or_else(PoisonError::into_inner);
     act(&mut said);
     tray::tell(app, &said.words, said.waiting().as_deref(), said.is_production_waiting());
@@ -58,7 +58,8 @@ impl Said {
             let tasks = self.words.tasks(self.of(*environment))?;
             Some(format!("{}: {tasks}", self.words.name(*environment)))
         };
-        let all: Vec<String> = [Environment::Production, Environment::Test].iter().filter_map(of).collect();
+        let all: Vec<String> =
+            [Environment::Production, Environment::Test].iter().filter_map(of).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 
@@ -113,6 +114,9 @@ mod tests {
         }));
         let waiting = BTreeMap::from([("production", Waiting { offers: 3, ..Waiting::default() })]);
         let said = Said { shown: Some(Environment::Test), waiting, words: words.unwrap() };
-        assert_eq!(said.title(), "Tillgate (Testumgebung) – Produktion: 3 Auszahlungen warten auf Freigabe");
+        assert_eq!(
+            said.title(),
+            "Tillgate (Testumgebung) – Produktion: 3 Auszahlungen warten auf Freigabe"
+        );
     }
 }

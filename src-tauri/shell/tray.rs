@@ -14,7 +14,8 @@ const TOOLTIP: &str = "Tillgate";
 const SHOW: &str = "show";
 const QUIT: &str = "quit";
 
-/// The mark's colour while tasks wait only in the test environment. It is visible on light and dark desktops.
+/// The mark's colour while tasks wait only in the test environment. It is visible on light and dark
+/// desktops.
 const MARK_RGBA: [u8; 4] = [0xff, 0xb6, 0x27, 0xff];
 
 /// The mark's colour while a task waits in production.
@@ -32,14 +33,14 @@ pub fn open(app: &App) -> tauri::Result<()> {
     let show = MenuItemBuilder::with_id(SHOW, words.show()).build(app)?;
     let quit = MenuItemBuilder::with_id(QUIT, words.quit()).build(app)?;
     let menu = MenuBuilder::new(app).item(&show).separator().item(&quit).build()?;
-    let mut tray = TrayIconBuilder::with_id(ICON).menu(&menu).tooltip(TOOLTIP).on_menu_event(|app, event| match event
-        .id()
-        .as_ref()
-    {
-        SHOW => window::show(app),
-        QUIT => app.exit(0),
-        other => tracing::debug!(item = other, "an unknown item of the tray's menu"),
-    });
+    let mut tray =
+        TrayIconBuilder::with_id(ICON).menu(&menu).tooltip(TOOLTIP).on_menu_event(|app, event| {
+            match event.id().as_ref() {
+                SHOW => window::show(app),
+                QUIT => app.exit(0),
+                other => tracing::debug!(item = other, "an unknown item of the tray's menu"),
+            }
+        });
     if let Some(icon) = app.default_window_icon() {
         tray = tray.icon(icon.clone());
     }
@@ -48,23 +49,30 @@ pub fn open(app: &App) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Shows the waiting tasks as a mark on the icon, in the tooltip and in the menu. `None` removes them. The colour of
-/// the mark depends on `is_production`.
+/// Shows the waiting tasks as a mark on the icon, in the tooltip and in the menu. `None` removes
+/// them. The colour of the mark depends on `is_production`.
 pub fn tell(app: &AppHandle, words: &Words, tasks: Option<&str>, is_production: bool) {
     let mark = if is_production { PRODUCTION_MARK_RGBA } else { MARK_RGBA };
     let told = || -> tauri::Result<()> {
         if let Some(tray) = app.tray_by_id(ICON) {
-            let tooltip = tasks.map_or_else(|| TOOLTIP.to_owned(), |tasks| format!("{TOOLTIP}: {tasks}"));
+            let tooltip =
+                tasks.map_or_else(|| TOOLTIP.to_owned(), |tasks| format!("{TOOLTIP}: {tasks}"));
             tray.set_tooltip(Some(tooltip))?;
             // Some desktops show the title instead of the tooltip.
             tray.set_title(tasks)?;
             if let Some(icon) = app.default_window_icon() {
-                tray.set_icon(Some(if tasks.is_some() { marked(icon, mark) } else { icon.clone() }))?;
+                tray.set_icon(Some(if tasks.is_some() {
+                    marked(icon, mark)
+                } else {
+                    icon.clone()
+                }))?;
             }
         }
         let Some(items) = app.try_state::<Items>() else { return Ok(()) };
         let show = words.show();
-        items.show.set_text(tasks.map_or_else(|| show.to_owned(), |tasks| format!("{show}: {tasks}")))?;
+        items
+            .show
+            .set_text(tasks.map_or_else(|| show.to_owned(), |tasks| format!("{show}: {tasks}")))?;
         items.quit.set_text(words.quit())
     };
     if let Err(error) = told() {
@@ -79,7 +87,9 @@ fn marked(icon: &Image<'_>, mark: [u8; 4]) -> Image<'static> {
     let radius = i64::from(width.min(height) / 3) / 2 + 1;
     let centre = (i64::from(width) - radius - 1, i64::from(height) - radius - 1);
     let pixels = rgba.chunks_exact_mut(MARK_RGBA.len());
-    for (pixel, at) in pixels.zip((0..i64::from(height)).flat_map(|y| (0..i64::from(width)).map(move |x| (x, y)))) {
+    for (pixel, at) in
+        pixels.zip((0..i64::from(height)).flat_map(|y| (0..i64::from(width)).map(move |x| (x, y))))
+    {
         let (dx, dy) = (at.0 - centre.0, at.1 - centre.1);
         if dx * dx + dy * dy <= radius * radius {
             pixel.copy_from_slice(&mark);

@@ -1,10 +1,12 @@
 //! Finds out whether this desktop shows tray icons.
 
-/// The bus name of the watcher that knows whether a tray exists, from freedesktop.org's StatusNotifierItem.
+/// The bus name of the watcher that knows whether a tray exists, from freedesktop.org's
+/// StatusNotifierItem.
 #[cfg(target_os = "linux")]
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 
-/// Whether the desktop shows tray icons. The call asks the session bus, so it needs a thread that may block.
+/// Whether the desktop shows tray icons. The call asks the session bus, so it needs a thread that
+/// may block.
 #[cfg(target_os = "linux")]
 pub fn is_there() -> bool {
     let asked = || -> zbus::Result<bool> {

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tauri::{
-    App, AppHandle, Config, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
+    App, AppHandle, Config, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow,
+    WebviewWindowBuilder,
 };
 
 use tillgate_gateway::Environment;
@@ -18,7 +19,8 @@ const TITLE: &str = "Tillgate";
 /// Event for the panel: a person closed the window, but the desktop has no tray.
 const NO_TRAY: &str = "no-tray";
 
-/// Event for the panel, with an environment and a screen as in its URL: a person wants to see that screen.
+/// Event for the panel, with an environment and a screen as in its URL: a person wants to see that
+/// screen.
 const SCREEN: &str = "screen";
 
 /// Whether the panel was already told that the desktop has no tray.
@@ -43,12 +45,15 @@ pub fn locale_script() -> String {
     format!("globalThis.tillgateLocale = {locale};")
 }
 
-/// Makes `WebKitGTK` draw without hardware acceleration. The panel has no animation that needs it, and acceleration
-/// costs 80 MB of memory. On a machine without a graphics card it also delays the first picture by half a second. The
-/// panel is one page, so no other page is kept.
+/// Makes `WebKitGTK` draw without hardware acceleration. The panel has no animation that needs it,
+/// and acceleration costs 80 MB of memory. On a machine without a graphics card it also delays the
+/// first picture by half a second. The panel is one page, so no other page is kept.
 #[cfg(target_os = "linux")]
 pub fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
-    use webkit2gtk::{CacheModel, HardwareAccelerationPolicy, SettingsExt as _, WebContextExt as _, WebViewExt as _};
+    use webkit2gtk::{
+        CacheModel, HardwareAccelerationPolicy, SettingsExt as _, WebContextExt as _,
+        WebViewExt as _,
+    };
 
     window.with_webview(|webview| {
         let view = webview.inner();
@@ -63,21 +68,22 @@ pub fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
     })
 }
 
-/// Variables that save memory. They are read before the window opens. `WebKitGTK` shares no buffers with a graphics card,
-/// which saves 9 MB, and interprets its scripts, which saves 10 MB and slows no screen. The allocator keeps less memory
-/// that was freed, which saves 5 MB.
+/// Variables that save memory. They are read before the window opens. `WebKitGTK` shares no buffers
+/// with a graphics card, which saves 9 MB, and interprets its scripts, which saves 10 MB and slows
+/// no screen. The allocator keeps less memory that was freed, which saves 5 MB.
 pub const LITTLE_MEMORY: [(&str, &str); 3] =
     [("WEBKIT_DISABLE_DMABUF_RENDERER", "1"), ("JSC_useJIT", "0"), ("MALLOC_ARENA_MAX", "2")];
 
-/// Starts the program anew in this process, with those of [`LITTLE_MEMORY`] that are not set. If that fails, the program
-/// goes on without them.
+/// Starts the program anew in this process, with those of [`LITTLE_MEMORY`] that are not set. If
+/// that fails, the program goes on without them.
 #[cfg(target_os = "linux")]
 pub fn start_with_little_memory() {
     use std::os::unix::process::CommandExt as _;
 
     let mut arguments = std::env::args_os();
     let (Some(name), Ok(program)) = (arguments.next(), std::env::current_exe()) else { return };
-    let mut missing = LITTLE_MEMORY.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()).peekable();
+    let mut missing =
+        LITTLE_MEMORY.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()).peekable();
     if missing.peek().is_some() {
         // It returns only if it fails.
         let _ = std::process::Command::new(program).arg0(name).args(arguments).envs(missing).exec();
@@ -100,10 +106,12 @@ pub fn only_the_panel(config: &Config) -> impl Fn(&Url) -> bool + Send + 'static
     move |url| is_the_panels(url, dev_server.as_ref())
 }
 
-/// Whether a URL belongs to the panel. The whole origin is compared, because any program may serve on a port of
-/// `localhost`.
+/// Whether a URL belongs to the panel. The whole origin is compared, because any program may serve
+/// on a port of `localhost`.
 fn is_the_panels(url: &Url, dev_server: Option<&Url>) -> bool {
-    let origin = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
+    let origin = |url: &Url| {
+        (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default())
+    };
     let bundled = if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
     let bundled = Url::parse(bundled).ok();
     dev_server.or(bundled.as_ref()).is_some_and(|own| origin(own) == origin(url))
@@ -126,9 +134,12 @@ pub fn show_screen(app: &AppHandle, environment: Environment, screen: &str) {
     }
 }
 
-/// Asks the desktop to highlight the window in its lists of windows. A focused window is not highlighted.
+/// Asks the desktop to highlight the window in its lists of windows. A focused window is not
+/// highlighted.
 pub fn ask_for_attention(app: &AppHandle) {
-    with_window(app, |window| window.request_user_attention(Some(UserAttentionType::Informational)));
+    with_window(app, |window| {
+        window.request_user_attention(Some(UserAttentionType::Informational))
+    });
 }
 
 /// Whether the window has the focus.
@@ -147,8 +158,8 @@ pub fn tell(app: &AppHandle, title: &str) {
     with_window(app, |window| window.set_title(title));
 }
 
-/// Hides the window that a person closed. The first time that the desktop has no tray, the panel asks the person
-/// instead.
+/// Hides the window that a person closed. The first time that the desktop has no tray, the panel
+/// asks the person instead.
 pub fn closed_by_person(app: &AppHandle) {
     let app = app.clone();
     // Asking the session bus may take a moment, and the main thread must not wait.
@@ -181,12 +192,19 @@ mod tests {
             is_the_panels(&url.parse().unwrap(), dev.map(|dev| dev.parse().unwrap()).as_ref())
         };
         assert!(is_ours("tauri://localhost/#/payments", None));
-        for url in ["http://localhost:7421/pay/x", "http://localhost/", "https://tauri.localhost/", "tauri://evil/"] {
+        for url in [
+            "http://localhost:7421/pay/x",
+            "http://localhost/",
+            "https://tauri.localhost/",
+            "tauri://evil/",
+        ] {
             assert!(!is_ours(url, None), "{url}");
         }
         let dev = Some("http://localhost:5173");
         assert!(is_ours("http://localhost:5173/src/main.ts", dev));
-        for url in ["http://localhost:7421/pay/x", "https://localhost:5173/", "http://127.0.0.1:5173/"] {
+        for url in
+            ["http://localhost:7421/pay/x", "https://localhost:5173/", "http://127.0.0.1:5173/"]
+        {
             assert!(!is_ours(url, dev), "{url}");
         }
     }

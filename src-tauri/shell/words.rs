@@ -1,4 +1,5 @@
-//! The words of the tray and of the window's title. They are English until the panel has loaded and sends its own.
+//! The words of the tray and of the window's title. They are English until the panel has loaded and
+//! sends its own.
 
 use serde::Deserialize;
 use tillgate_gateway::Environment;
@@ -35,8 +36,12 @@ struct Counted {
 
 impl Default for Words {
     fn default() -> Self {
-        let of = |name: &str, title: &str| OfEnvironment { name: name.to_owned(), title: title.to_owned() };
-        let counted = |one: &str, many: &str| Counted { one: one.to_owned(), many: many.to_owned() };
+        let of = |name: &str, title: &str| OfEnvironment {
+            name: name.to_owned(),
+            title: title.to_owned(),
+        };
+        let counted =
+            |one: &str, many: &str| Counted { one: one.to_owned(), many: many.to_owned() };
         Self {
             show: "Show Tillgate".to_owned(),
             quit: "Quit Tillgate".to_owned(),
@@ -100,12 +105,20 @@ mod tests {
 
     #[test]
     fn waiting_tasks_are_counted_in_the_text() {
-        let said = |reversals, offers| Words::default().tasks(Waiting { reversals, offers, no_backup: false });
+        let said = |reversals, offers| {
+            Words::default().tasks(Waiting { reversals, offers, no_backup: false })
+        };
         assert_eq!(said(0, 0), None);
         assert_eq!(said(1, 0).as_deref(), Some("1 payment reversed"));
-        assert_eq!(said(12, 1).as_deref(), Some("12 payments reversed, 1 payout waits for approval"));
+        assert_eq!(
+            said(12, 1).as_deref(),
+            Some("12 payments reversed, 1 payout waits for approval")
+        );
         assert_eq!(said(0, 2).as_deref(), Some("2 payouts wait for approval"));
         let both = Waiting { reversals: 1, offers: 0, no_backup: true };
-        assert_eq!(Words::default().tasks(both).as_deref(), Some("1 payment reversed, no nightly backup is made"));
+        assert_eq!(
+            Words::default().tasks(both).as_deref(),
+            Some("1 payment reversed, no nightly backup is made")
+        );
     }
 }

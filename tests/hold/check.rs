@@ -1,4 +1,5 @@
-//! The checks of a gateway after its restart: records, states and notifications against the promises and the chain.
+//! The checks of a gateway after its restart: records, states and notifications against the
+//! promises and the chain.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ use crate::random::Random;
 /// Interval between two checks of a condition.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Time limit for agreement with the chain. A look starts each second, and sees the broadcasts of the previous look.
+/// Time limit for agreement with the chain. A look starts each second, and sees the broadcasts of
+/// the previous look.
 const AGREED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Number of answered idempotency keys that one check uses again.
@@ -46,10 +48,12 @@ pub fn folder(site: &Installation) -> PathBuf {
 /// SQLite's integrity check passes, and some payments are indexed.
 pub fn database_is_intact(folder: &Path) {
     let (database, _copied) = expected_records::open(&folder.join("tillgate.db"));
-    let verdict: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    let verdict: String =
+        database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
-    let indexed: u32 =
-        database.query_row("SELECT count(*) FROM payments WHERE is_indexed = 1", [], |row| row.get(0)).unwrap();
+    let indexed: u32 = database
+        .query_row("SELECT count(*) FROM payments WHERE is_indexed = 1", [], |row| row.get(0))
+        .unwrap();
     assert!(indexed > 0, "no payment was indexed");
 }
 
@@ -60,18 +64,26 @@ pub async fn everything(site: &Installation, ledger: &Ledger, folder: &Path, ran
 }
 
 /// All checks except that of notifications, which may still be on their way.
-pub async fn promises_are_kept(site: &Installation, ledger: &Ledger, folder: &Path, random: &mut Random) {
+pub async fn promises_are_kept(
+    site: &Installation,
+    ledger: &Ledger,
+    folder: &Path,
+    random: &mut Random,
+) {
     assert_eq!(ledger.lock().complaints, Default::default(), "{}", site.log());
     keys_repeat_their_answers(site, ledger, random).await;
-    // Each call runs a look: the first sees the chain's changes, the second sees the broadcasts of the first.
+    // Each call runs a look: the first sees the chain's changes, the second sees the broadcasts of
+    // the first.
     site.client.advance_clock(0).await;
     site.client.advance_clock(0).await;
     let payments = states_agree_with_the_chain(site, ledger, folder).await;
-    let by_reference = payments.iter().fold(HashMap::<String, Vec<&Value>>::new(), |mut all, payment| {
-        all.entry(text(&payment["merchantTransactionId"])).or_default().push(payment);
-        all
-    });
-    let addresses: HashSet<&str> = payments.iter().map(|payment| payment["address"].as_str().unwrap()).collect();
+    let by_reference =
+        payments.iter().fold(HashMap::<String, Vec<&Value>>::new(), |mut all, payment| {
+            all.entry(text(&payment["merchantTransactionId"])).or_default().push(payment);
+            all
+        });
+    let addresses: HashSet<&str> =
+        payments.iter().map(|payment| payment["address"].as_str().unwrap()).collect();
     assert_eq!(addresses.len(), payments.len(), "an address belongs to two payments");
     let promises = ledger.lock();
     for (reference, asked) in &promises.asked {
@@ -79,7 +91,8 @@ pub async fn promises_are_kept(site: &Installation, ledger: &Ledger, folder: &Pa
         assert!(found.len() <= 1, "one request made {} payments: {found:?}", found.len());
         let Some(answer) = &asked.answer else { continue };
         let answer: Value = serde_json::from_slice(answer).unwrap();
-        let stored = found.first().unwrap_or_else(|| panic!("an acknowledged payment is lost: {answer}"));
+        let stored =
+            found.first().unwrap_or_else(|| panic!("an acknowledged payment is lost: {answer}"));
         for name in FIXED {
             assert_eq!(stored[name], answer[name], "{name} of an acknowledged payment changed");
         }
@@ -89,8 +102,8 @@ pub async fn promises_are_kept(site: &Installation, ledger: &Ledger, folder: &Pa
     }
 }
 
-/// Checks that the same request under the same key gets the first response, byte for byte. A request that got no
-/// answer before the restart gets one now.
+/// Checks that the same request under the same key gets the first response, byte for byte. A
+/// request that got no answer before the restart gets one now.
 async fn keys_repeat_their_answers(site: &Installation, ledger: &Ledger, random: &mut Random) {
     let (open, mut answered): (Vec<_>, Vec<_>) = {
         let promises = ledger.lock();
@@ -110,8 +123,13 @@ async fn keys_repeat_their_answers(site: &Installation, ledger: &Ledger, random:
     assert_eq!(ledger.lock().complaints, Default::default());
 }
 
-/// Compares payments and chain until they agree, because only the next look sees a new broadcast. Returns the payments.
-async fn states_agree_with_the_chain(site: &Installation, ledger: &Ledger, folder: &Path) -> Vec<Value> {
+/// Compares payments and chain until they agree, because only the next look sees a new broadcast.
+/// Returns the payments.
+async fn states_agree_with_the_chain(
+    site: &Installation,
+    ledger: &Ledger,
+    folder: &Path,
+) -> Vec<Value> {
     let mut wrong = String::new();
     let agreed = async {
         loop {
@@ -129,7 +147,11 @@ async fn states_agree_with_the_chain(site: &Installation, ledger: &Ledger, folde
 }
 
 /// The payments, if each agrees with the chain; else the first contradiction.
-async fn compare_once(site: &Installation, ledger: &Ledger, folder: &Path) -> Result<Vec<Value>, String> {
+async fn compare_once(
+    site: &Installation,
+    ledger: &Ledger,
+    folder: &Path,
+) -> Result<Vec<Value>, String> {
     let chain = Chain::read(&folder.join("sandbox.db"));
     let payments = items(site, "/v2/payments/500/").await;
     let anomalies = items(site, "/v2/anomalies?limit=500&offset=").await;
@@ -139,11 +161,15 @@ async fn compare_once(site: &Installation, ledger: &Ledger, folder: &Path) -> Re
     }
     let state = site.client.sandbox_state().await;
     for txid in &ledger.lock().txids {
-        assert!(chain.knows(txid), "the sandbox acknowledged {txid}, but its file lacks the transaction");
+        assert!(
+            chain.knows(txid),
+            "the sandbox acknowledged {txid}, but its file lacks the transaction"
+        );
     }
     let clock = state["clock"].as_str().unwrap();
     for payment in &payments {
-        let anomalies = of_payment.get(payment["paymentId"].as_str().unwrap()).map_or(&[][..], Vec::as_slice);
+        let anomalies =
+            of_payment.get(payment["paymentId"].as_str().unwrap()).map_or(&[][..], Vec::as_slice);
         let compared = chain.contradiction(payment, anomalies, clock);
         compared.map_err(|wrong| format!("{wrong}\n{payment}\n{anomalies:?}"))?;
     }
@@ -163,8 +189,8 @@ pub async fn items(site: &Installation, path: &str) -> Vec<Value> {
     }
 }
 
-/// Checks that each change in the payments' history was notified with its own time, state and sum. The latest
-/// notification of each record must equal the record from GET.
+/// Checks that each change in the payments' history was notified with its own time, state and sum.
+/// The latest notification of each record must equal the record from GET.
 pub async fn every_change_was_notified(site: &Installation, folder: &Path) {
     let mut missing = String::new();
     let heard = async {
@@ -200,11 +226,17 @@ async fn first_unnotified_change(site: &Installation, folder: &Path) -> Option<S
         let Some(record) = heard.get(&(id.clone(), time.clone())) else {
             return Some(format!("{id} became {state} at {time}"));
         };
-        assert_eq!((&text(&record["status"]), record["paidBtc"].to_string()), (&state, paid), "{record}");
+        assert_eq!(
+            (&text(&record["status"]), record["paidBtc"].to_string()),
+            (&state, paid),
+            "{record}"
+        );
     }
     let payments = items(site, "/v2/payments/500/").await;
     let anomalies = items(site, "/v2/anomalies?limit=500&offset=").await;
-    for (records, name, told) in [(payments, "paymentId", "status"), (anomalies, "anomalyId", "resolution")] {
+    for (records, name, told) in
+        [(payments, "paymentId", "status"), (anomalies, "anomalyId", "resolution")]
+    {
         for record in records {
             let id = text(&record[name]);
             let Some(newest) = latest.get(&id) else {
@@ -220,7 +252,11 @@ async fn first_unnotified_change(site: &Installation, folder: &Path) -> Option<S
                 ));
             }
             let newest = &heard[&(id, newest.clone())];
-            assert_eq!((&newest[told], &newest["paidBtc"]), (&record[told], &record["paidBtc"]), "{newest} / {record}");
+            assert_eq!(
+                (&newest[told], &newest["paidBtc"]),
+                (&record[told], &record["paidBtc"]),
+                "{newest} / {record}"
+            );
         }
     }
     None
@@ -237,6 +273,8 @@ fn history(database: &Path) -> Vec<(String, String, String, String)> {
              FROM payment_history h JOIN payments p ON p.seq = h.payment_seq",
         )
         .unwrap();
-    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();
+    let rows = query
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .unwrap();
     rows.collect::<Result<_, _>>().unwrap()
 }

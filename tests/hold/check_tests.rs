@@ -1,5 +1,5 @@
-//! Tests of the checks in `check`. Each test damages the database of a stopped gateway, and the checks must find the
-//! loss.
+//! Tests of the checks in `check`. Each test damages the database of a stopped gateway, and the
+//! checks must find the loss.
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -10,8 +10,8 @@ use crate::installation::Installation;
 use crate::ledger::Ledger;
 use crate::random::Random;
 
-/// Prepares an installation with three payments, of which one is confirmed, and executes the SQL in `loss`. Returns the
-/// panic message of the checks, if they fail.
+/// Prepares an installation with three payments, of which one is confirmed, and executes the SQL in
+/// `loss`. Returns the panic message of the checks, if they fail.
 async fn complaint_after(loss: &str) -> Option<String> {
     let mut site = Installation::prepare().await;
     site.start();
@@ -39,7 +39,8 @@ async fn complaint_after(loss: &str) -> Option<String> {
 }
 
 async fn expect_complaint(loss: &str, complaint: &str) {
-    let panic = complaint_after(loss).await.unwrap_or_else(|| panic!("no check found the loss: {loss}"));
+    let panic =
+        complaint_after(loss).await.unwrap_or_else(|| panic!("no check found the loss: {loss}"));
     assert!(panic.contains(complaint), "{loss}: {panic}");
 }
 
@@ -57,7 +58,11 @@ async fn a_lost_payment_is_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_missing_from_the_index_is_found() {
-    expect_complaint("UPDATE payments SET is_indexed = seq <> 2;", "an acknowledged payment is lost").await;
+    expect_complaint(
+        "UPDATE payments SET is_indexed = seq <> 2;",
+        "an acknowledged payment is lost",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,7 +72,8 @@ async fn a_lost_idempotency_key_is_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_of_two_payments_is_found() {
-    let twice = "UPDATE payments SET address = (SELECT address FROM payments WHERE seq = 3) WHERE seq = 2;";
+    let twice =
+        "UPDATE payments SET address = (SELECT address FROM payments WHERE seq = 3) WHERE seq = 2;";
     expect_complaint(twice, "an address belongs to two payments").await;
 }
 
@@ -79,7 +85,11 @@ async fn a_state_that_contradicts_the_chain_is_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conflict_that_the_chain_does_not_show_is_found() {
-    expect_complaint("UPDATE payments SET conflict_seen = 1 WHERE seq = 1;", "conflictSeen is true").await;
+    expect_complaint(
+        "UPDATE payments SET conflict_seen = 1 WHERE seq = 1;",
+        "conflictSeen is true",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

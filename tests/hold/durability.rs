@@ -1,6 +1,6 @@
-//! A kill keeps the page cache, so it proves no durability. The order of system calls proves it: a response or a
-//! notification must follow the sync of the WAL that holds its change. The same check must refuse a program that does
-//! not sync.
+//! A kill keeps the page cache, so it proves no durability. The order of system calls proves it: a
+//! response or a notification must follow the sync of the WAL that holds its change. The same check
+//! must refuse a program that does not sync.
 
 use std::fs;
 use std::process::Command;
@@ -28,7 +28,9 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
     let log = site.program.data_dir().join("trace");
     let inner = site.program.command(&["serve", "--listen", "127.0.0.1:0"]);
     let mut command = Command::new("strace");
-    command.args(["-f", "-yy", "-xx", "-s", BYTES_SHOWN, "-e", CALLS, "-e", "signal=none", "-o"]).arg(&log);
+    command
+        .args(["-f", "-yy", "-xx", "-s", BYTES_SHOWN, "-e", CALLS, "-e", "signal=none", "-o"])
+        .arg(&log);
     command.arg(inner.get_program()).args(inner.get_args());
     site.program.isolate(&mut command);
     prepare(&mut command);
@@ -45,7 +47,9 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
     }
     site.client.mine(1).await;
     wait_for("a notification of each payment", async || {
-        let confirmed = |id: &String| site.shop.records_of(id).iter().any(|record| record["status"] == "CONFIRMED");
+        let confirmed = |id: &String| {
+            site.shop.records_of(id).iter().any(|record| record["status"] == "CONFIRMED")
+        };
         ids.iter().all(confirmed).then_some(())
     })
     .await;
@@ -61,7 +65,9 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
 async fn answers_and_notifications_are_sent_after_the_wal_sync() {
     let findings = traced(|_| {}).await;
     assert!(
-        findings.answers >= PAYMENTS && findings.notifications >= 2 * PAYMENTS && findings.syncs > 0,
+        findings.answers >= PAYMENTS
+            && findings.notifications >= 2 * PAYMENTS
+            && findings.syncs > 0,
         "{findings:?}"
     );
     assert_eq!(findings.too_early, Vec::<String>::new());
@@ -74,5 +80,8 @@ async fn the_trace_check_refuses_a_program_that_does_not_sync() {
     })
     .await;
     assert!(findings.answers >= PAYMENTS, "{findings:?}");
-    assert!(findings.too_early.len() >= PAYMENTS, "the check accepted a program that does not sync: {findings:?}");
+    assert!(
+        findings.too_early.len() >= PAYMENTS,
+        "the check accepted a program that does not sync: {findings:?}"
+    );
 }

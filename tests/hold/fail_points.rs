@@ -1,7 +1,9 @@
-//! The program aborts at each fail point: when it passes the point for the first time, for the second time, and so on.
-//! After each restart the same checks must pass as after a kill at a random moment.
+//! The program aborts at each fail point: when it passes the point for the first time, for the
+//! second time, and so on. After each restart the same checks must pass as after a kill at a random
+//! moment.
 //!
-//! If `TILLGATE_HOLD_KILLS` is 2,000 or more, every passage is tried; else only the first ones and some of the rest.
+//! If `TILLGATE_HOLD_KILLS` is 2,000 or more, every passage is tried; else only the first ones and
+//! some of the rest.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
@@ -85,7 +87,11 @@ impl Story {
     async fn call(&mut self, path: &str, body: Value) -> Answer {
         let answer = self.send(|client| client.json_request(Method::POST, path, &body)).await;
         assert!(!answer.status.is_server_error(), "{path}: {}", answer.text());
-        if let Some(txids) = answer.status.is_success().then(|| answer.json()["btcTxIds"].as_array().cloned()).flatten()
+        if let Some(txids) = answer
+            .status
+            .is_success()
+            .then(|| answer.json()["btcTxIds"].as_array().cloned())
+            .flatten()
         {
             self.ledger.lock().txids.extend(txids.iter().map(text));
         }
@@ -93,7 +99,9 @@ impl Story {
     }
 
     async fn get(&mut self, path: &str) -> Value {
-        self.send(|client| client.request(Method::GET, path).body(Body::empty()).unwrap()).await.ok()
+        self.send(|client| client.request(Method::GET, path).body(Body::empty()).unwrap())
+            .await
+            .ok()
     }
 
     async fn create(&mut self) -> Value {
@@ -121,7 +129,8 @@ impl Story {
     /// Runs the whole sequence, which passes each fail point many times.
     async fn run(&mut self) {
         let first = self.create().await;
-        let (one, half) = (text(&first["paymentId"]), u64::try_from(sats(&first["amount"])).unwrap() / 2);
+        let (one, half) =
+            (text(&first["paymentId"]), u64::try_from(sats(&first["amount"])).unwrap() / 2);
         let two = text(&self.create().await["paymentId"]);
         let unpaid = text(&self.create().await["paymentId"]);
         self.pay(&one, json!({})).await;
@@ -173,7 +182,11 @@ impl Story {
 /// Number of notifications that still wait for delivery.
 pub fn waiting(site: &Installation) -> u32 {
     let (database, _copied) = expected_records::open(&check::folder(site).join("tillgate.db"));
-    database.query_row("SELECT count(*) FROM notifications WHERE state = 'WAITING'", [], |row| row.get(0)).unwrap()
+    database
+        .query_row("SELECT count(*) FROM notifications WHERE state = 'WAITING'", [], |row| {
+            row.get(0)
+        })
+        .unwrap()
 }
 
 /// Runs the story on `site`; returns whether the fail point was passed `count` times.
@@ -232,7 +245,8 @@ async fn aborts_at_each_fail_point_lose_nothing() {
     }
 }
 
-/// Repeats a command until it succeeds. Each repetition aborts one passage later than the one before.
+/// Repeats a command until it succeeds. Each repetition aborts one passage later than the one
+/// before.
 fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
     for count in 1.. {
         let mut command = program.command(&[args, &["--json"]].concat());
@@ -242,7 +256,8 @@ fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
             return serde_json::from_slice(&output.stdout).unwrap();
         }
         let log = String::from_utf8_lossy(&output.stderr);
-        // The aborted command had committed, so the name belongs to a key whose secret was never shown.
+        // The aborted command had committed, so the name belongs to a key whose secret was never
+        // shown.
         if log.contains("already") {
             return program.json(&["keys", "create", "another", "--permissions", "full"]);
         }
@@ -256,13 +271,18 @@ async fn an_aborted_first_start_is_completed_by_the_next() {
     for point in ["commit.before", "commit.after"] {
         let program = Program::new();
         repeat_until_done(&program, point, &["settings", "set", "tolerancePerMille", "0"]);
-        let made = repeat_until_done(&program, point, &["keys", "create", "shop", "--permissions", "full"]);
+        let made = repeat_until_done(
+            &program,
+            point,
+            &["keys", "create", "shop", "--permissions", "full"],
+        );
         let name = made["name"].as_str().unwrap().to_owned();
         let key = crate::harness::client::Credentials { name, secret: text(&made["secret"]) };
         let mut site = Installation::with(program, key).await;
         let mut count = 1;
         // A start commits a few times. A start that becomes ready has made all its commits.
-        while let Err(Ended { status, log }) = site.start_with(|command| arm(command, point, count)) {
+        while let Err(Ended { status, log }) = site.start_with(|command| arm(command, point, count))
+        {
             assert!(ended_itself(status), "{status}: {log}");
             count += 1;
         }

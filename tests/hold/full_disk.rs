@@ -1,5 +1,5 @@
-//! The disk is full while a payout is due and a deadline passes. A transaction that cannot be stored is not sent. Due
-//! work waits, and is done once when there is space again.
+//! The disk is full while a payout is due and a deadline passes. A transaction that cannot be
+//! stored is not sent. Due work waits, and is done once when there is space again.
 
 use std::fs;
 use std::io::Write as _;
@@ -29,19 +29,37 @@ const PAST_THE_BATCH_MS: i64 = 60_000;
 
 const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// Starts the gateway with its data on a small disk of its own, after `prepare` changed the command. The disk has 1,200
-/// MiB, of which the environment `test` keeps a gigabyte free. Returns the disk's path in the gateway's mount
-/// namespace; `None` if this machine permits no such disk.
-pub fn on_a_small_disk(site: &mut Installation, prepare: impl FnOnce(&mut Command)) -> Option<(TempDir, PathBuf)> {
-    if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
+/// Starts the gateway with its data on a small disk of its own, after `prepare` changed the
+/// command. The disk has 1,200 MiB, of which the environment `test` keeps a gigabyte free. Returns
+/// the disk's path in the gateway's mount namespace; `None` if this machine permits no such disk.
+pub fn on_a_small_disk(
+    site: &mut Installation,
+    prepare: impl FnOnce(&mut Command),
+) -> Option<(TempDir, PathBuf)> {
+    if !Command::new("unshare")
+        .args(namespace())
+        .arg("true")
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         println!("skipped: this machine permits no mount of a small disk");
         return None;
     }
     let small = TempDir::new().unwrap();
-    let (data, disk) = (site.program.data_dir().display().to_string(), small.path().display().to_string());
-    let script = format!("set -e; mount -t tmpfs -o size=1200m tmpfs {disk}; cp -a {data} {disk}/data; exec \"$@\"");
+    let (data, disk) =
+        (site.program.data_dir().display().to_string(), small.path().display().to_string());
+    let script = format!(
+        "set -e; mount -t tmpfs -o size=1200m tmpfs {disk}; cp -a {data} {disk}/data; exec \"$@\""
+    );
     let mut command = Command::new("unshare");
-    command.args(namespace()).args(["sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_tillgate"), "serve"]);
+    command.args(namespace()).args([
+        "sh",
+        "-c",
+        &script,
+        "sh",
+        env!("CARGO_BIN_EXE_tillgate"),
+        "serve",
+    ]);
     command.args(["--listen", "127.0.0.1:0", "--data-dir", &format!("{disk}/data")]);
     site.program.isolate(&mut command);
     prepare(&mut command);
@@ -70,12 +88,14 @@ async fn payout(site: &Installation, query: &str) -> crate::harness::Answer {
     site.client.send_json(Method::POST, &format!("/v2/payouts{query}"), &body).await
 }
 
-/// Waits until a payment is refused with STORAGE_UNAVAILABLE. After a clock jump CHAIN_NOT_READY may come first.
+/// Waits until a payment is refused with STORAGE_UNAVAILABLE. After a clock jump CHAIN_NOT_READY
+/// may come first.
 async fn wait_for_storage_refusal(site: &Installation) {
     let request = payment_request("10.00", site.shop.url());
     let refused = async || {
         let answer = site.client.post("/v2/payments/new", &request).await;
-        (answer.status != 200 && answer.field_errors(503)[0].0 == "STORAGE_UNAVAILABLE").then_some(())
+        (answer.status != 200 && answer.field_errors(503)[0].0 == "STORAGE_UNAVAILABLE")
+            .then_some(())
     };
     wait_for("a refusal", refused).await;
 }
@@ -103,11 +123,16 @@ async fn a_full_disk_delays_payouts_and_deadlines_and_repeats_none() {
     passes(PAST_THE_BATCH_MS);
     wait_for_storage_refusal(&site).await;
     fill(&filler);
-    assert_eq!(payout(&site, "?autoApprove=true").await.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
+    assert_eq!(
+        payout(&site, "?autoApprove=true").await.field_errors(503)[0].0,
+        "STORAGE_UNAVAILABLE"
+    );
     passes(HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
     wait_for_storage_refusal(&site).await;
-    // The existing WAL may have room for a commit. A transaction in the mempool must be stored in any case.
-    let record = async |id: &str| -> Value { site.client.get(&format!("/v2/payouts/{id}")).await.ok() };
+    // The existing WAL may have room for a commit. A transaction in the mempool must be stored in
+    // any case.
+    let record =
+        async |id: &str| -> Value { site.client.get(&format!("/v2/payouts/{id}")).await.ok() };
     let on_its_way = site.client.sandbox_state().await["mempool"].clone();
     if on_its_way != json!([]) {
         assert_eq!(json!([record(&approved).await["btcTxId"]]), on_its_way);
@@ -116,11 +141,18 @@ async fn a_full_disk_delays_payouts_and_deadlines_and_repeats_none() {
     fs::remove_file(&filler).unwrap();
     let sent = async || (record(&approved).await["status"] == "SENT").then_some(());
     wait_for("the payout", sent).await;
-    wait_for("the expiry of the unpaid payment", async || (site.state_of(&unpaid).await == "EXPIRED").then_some(()))
-        .await;
-    wait_for("the expiry of the offer", async || (record(&offered).await["status"] == "EXPIRED").then_some(())).await;
+    wait_for("the expiry of the unpaid payment", async || {
+        (site.state_of(&unpaid).await == "EXPIRED").then_some(())
+    })
+    .await;
+    wait_for("the expiry of the offer", async || {
+        (record(&offered).await["status"] == "EXPIRED").then_some(())
+    })
+    .await;
     // The gateway checks the free space once in a second.
-    let mined = async || site.client.post("/sandbox/blocks", &json!({ "count": 3 })).await.status.is_success();
+    let mined = async || {
+        site.client.post("/sandbox/blocks", &json!({ "count": 3 })).await.status.is_success()
+    };
     wait_for("space for blocks", async || mined().await.then_some(())).await;
     let outputs = site.client.outputs_to(ADDRESS).await;
     assert_eq!(outputs.len(), 1, "{outputs:?}");
@@ -156,11 +188,15 @@ async fn one_keys_payments_leave_disk_space_for_open_payments() {
     let greedy = site.program.create_key("greedy", &["--own"]);
     let injected = TempDir::new().unwrap();
     let faults = |command: &mut Command| {
-        command.env("TILLGATE_INJECTED_FAULTS", injected.path()).env("TILLGATE_CHECKPOINT_PAGES", "64");
+        command
+            .env("TILLGATE_INJECTED_FAULTS", injected.path())
+            .env("TILLGATE_CHECKPOINT_PAGES", "64");
     };
     let Some((_small, disk)) = on_a_small_disk(&mut site, faults) else { return };
     let other = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
-    let ballast = async || fs::metadata(disk.join("data/test/ballast")).is_ok_and(|file| file.len() > 0).then_some(());
+    let ballast = async || {
+        fs::metadata(disk.join("data/test/ballast")).is_ok_and(|file| file.len() > 0).then_some(())
+    };
     wait_for("the ballast", ballast).await;
     let filler = fs::File::create(disk.join("filler")).unwrap();
     let taken = free_bytes(&disk).checked_sub(RESERVE + ROOM).unwrap();
@@ -177,8 +213,15 @@ async fn one_keys_payments_leave_disk_space_for_open_payments() {
     };
     assert_eq!(refusal.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
     let last = last.unwrap();
-    step_clocks(injected.path(), 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS, 3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
-    wait_for("the expiry of the last payment", async || (site.state_of(&last).await == "EXPIRED").then_some(())).await;
+    step_clocks(
+        injected.path(),
+        3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS,
+        3 * HALF_AN_HOUR_MS + PAST_THE_BATCH_MS,
+    );
+    wait_for("the expiry of the last payment", async || {
+        (site.state_of(&last).await == "EXPIRED").then_some(())
+    })
+    .await;
     site.shop.expect_states(&other, &["EXPIRED"]).await;
     assert!(free_bytes(&disk) >= RESERVE, "{} bytes are free", free_bytes(&disk));
     site.kill();
@@ -214,7 +257,8 @@ async fn staff_can_act_on_a_full_disk_by_emptying_the_ballast() {
     fill(&filler);
     staff_command(&site, &data, &["keys", "revoke", "thief"]).unwrap();
     site.client.with_key(thief).get("/v2/payments/10/0").await.field_errors(401);
-    staff_command(&site, &data, &["anomalies", "dismiss", &anomaly, "--reason", "no room"]).unwrap();
+    staff_command(&site, &data, &["anomalies", "dismiss", &anomaly, "--reason", "no room"])
+        .unwrap();
     staff_command(&site, &data, &["settings", "set", "merchantName", "Shop"]).unwrap();
     assert_eq!(site.client.anomalies(&bill).await[0]["resolution"], "DISMISSED");
     assert_eq!(ballast(), 0);

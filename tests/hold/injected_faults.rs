@@ -1,5 +1,6 @@
-//! Injected faults under load: of the disk, the database, the machine's clock, the chain and a shop. No data is lost or
-//! duplicated. Refusals name the reason, and the gateway recovers by itself when the fault ends.
+//! Injected faults under load: of the disk, the database, the machine's clock, the chain and a
+//! shop. No data is lost or duplicated. Refusals name the reason, and the gateway recovers by
+//! itself when the fault ends.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +28,8 @@ use crate::ledger::Ledger;
 use crate::load::Load;
 use crate::random::Random;
 
-/// Allowed reasons of a 503. CHAIN_NOT_READY comes after a clock jump of more than ten minutes, until the next look.
+/// Allowed reasons of a 503. CHAIN_NOT_READY comes after a clock jump of more than ten minutes,
+/// until the next look.
 const STORAGE: &[&str] = &["STORAGE_UNAVAILABLE", "CHAIN_NOT_READY"];
 
 pub const HOUR_MS: i64 = 3_600_000;
@@ -60,7 +62,10 @@ async fn wait_for_refusal(site: &Installation, ledger: &Ledger) {
 
 /// Waits until the gateway accepts payments again.
 async fn wait_for_acceptance(site: &Installation, ledger: &Ledger) {
-    wait_for("an accepted payment", async || (ask(&site.client, site, ledger).await.status == 200).then_some(())).await;
+    wait_for("an accepted payment", async || {
+        (ask(&site.client, site, ledger).await.status == 200).then_some(())
+    })
+    .await;
 }
 
 /// The state of a running gateway, and its doctor's report.
@@ -74,7 +79,8 @@ pub fn status_and_doctor(site: &Installation, data_dir: &Path) -> (Value, Value)
     (ask("status"), ask("doctor"))
 }
 
-/// Runs load before, during and after `fault`; afterwards all checks must pass. `excuses` are allowed reasons of a 503.
+/// Runs load before, during and after `fault`; afterwards all checks must pass. `excuses` are
+/// allowed reasons of a 503.
 async fn under_load(
     site: &Installation,
     folder: &Path,
@@ -84,10 +90,14 @@ async fn under_load(
     let (ledger, mut random) = (Ledger::default(), Random::seeded(7));
     let load = Load::new(&site.client, &site.shop, &ledger).excusing(excuses);
     let tasks = load.start(&mut random);
-    wait_for("payments under way", async || (ledger.lock().payments.len() >= 20).then_some(())).await;
+    wait_for("payments under way", async || (ledger.lock().payments.len() >= 20).then_some(()))
+        .await;
     fault(&ledger).await;
     let before = ledger.lock().payments.len();
-    wait_for("payments after the fault", async || (ledger.lock().payments.len() >= before + 20).then_some(())).await;
+    wait_for("payments after the fault", async || {
+        (ledger.lock().payments.len() >= before + 20).then_some(())
+    })
+    .await;
     load.close(tasks).await;
     check::everything(site, &ledger, folder, &mut random).await;
 }
@@ -133,11 +143,16 @@ async fn failing_commits_under_load_are_reported_and_lose_nothing() {
             fs::write(&injected_fault, "").unwrap();
             wait_for_refusal(&site, ledger).await;
             tokio::time::sleep(A_WHILE).await;
-            // The look after the jump cannot be stored; a refusal still names storage as the reason.
+            // The look after the jump cannot be stored; a refusal still names storage as the
+            // reason.
             site.client.post("/sandbox/clock", &json!({ "advanceSeconds": 11 * 60 })).await;
             let known = check::items(&site, "/v2/payments/500/").await.len();
             wait_for_refusal(&site, ledger).await;
-            assert_eq!(check::items(&site, "/v2/payments/500/").await.len(), known, "no payment is stored meanwhile");
+            assert_eq!(
+                check::items(&site, "/v2/payments/500/").await.len(),
+                known,
+                "no payment is stored meanwhile"
+            );
             fs::remove_file(&injected_fault).unwrap();
             wait_for_acceptance(&site, ledger).await;
         }
@@ -160,7 +175,11 @@ async fn a_database_locked_by_another_process_loses_nothing() {
         for _ in 0..2 {
             wait_for_refusal(&site, ledger).await;
         }
-        assert_eq!(check::items(&site, "/v2/payments/500/").await.len(), payments, "reads still work");
+        assert_eq!(
+            check::items(&site, "/v2/payments/500/").await.len(),
+            payments,
+            "reads still work"
+        );
         locker.execute_batch("ROLLBACK").unwrap();
         wait_for_acceptance(&site, ledger).await;
     })
@@ -172,10 +191,16 @@ pub async fn clock_ms(site: &Installation) -> i64 {
     let clock = text(&site.client.sandbox_state().await["clock"]);
     let number = |from: usize, length: usize| clock[from..from + length].parse::<i64>().unwrap();
     // The year starts in March here, so that a leap day is its last day.
-    let (year, month) =
-        if number(5, 2) > 2 { (number(0, 4), number(5, 2) - 3) } else { (number(0, 4) - 1, number(5, 2) + 9) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + number(8, 2);
-    ((days * 24 + number(11, 2)) * 60 + number(14, 2)) * 60_000 + number(17, 2) * 1_000 + number(20, 3)
+    let (year, month) = if number(5, 2) > 2 {
+        (number(0, 4), number(5, 2) - 3)
+    } else {
+        (number(0, 4) - 1, number(5, 2) + 9)
+    };
+    let days =
+        year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + number(8, 2);
+    ((days * 24 + number(11, 2)) * 60 + number(14, 2)) * 60_000
+        + number(17, 2) * 1_000
+        + number(20, 3)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -202,11 +227,15 @@ async fn a_clock_jump_of_an_hour_and_back_undoes_no_decision() {
             assert_eq!(doctor["ok"], false, "the doctor sees the jump: {doctor}");
         }
     }
-    // After five minutes the gateway accepts the hour: its clock follows, and the payment keeps its remaining time.
+    // After five minutes the gateway accepts the hour: its clock follows, and the payment keeps its
+    // remaining time.
     tell(HOUR_MS, 0);
     clock_ms(&site).await;
     tell(HOUR_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
-    wait_for("the clock to follow", async || (clock_ms(&site).await - before_ms > HOUR_MS).then_some(())).await;
+    wait_for("the clock to follow", async || {
+        (clock_ms(&site).await - before_ms > HOUR_MS).then_some(())
+    })
+    .await;
     site.client.advance_clock(0).await;
     assert!(open().await, "the hour did not pass for the customer");
     let past_ms = BELIEVED_AFTER_MS + HOUR_MS;
@@ -225,7 +254,8 @@ async fn a_clock_jump_of_an_hour_and_back_undoes_no_decision() {
     assert_eq!(site.state_of(&bill).await, "CONFIRMED");
     site.shop.expect_states(&bill, &["CONFIRMED"]).await;
     check::every_change_was_notified(&site, &folder).await;
-    // After a restart the gateway reads the wall clock, which was set back; again no decision is undone.
+    // After a restart the gateway reads the wall clock, which was set back; again no decision is
+    // undone.
     site.kill();
     site.start_with(|command| {
         command.env("TILLGATE_INJECTED_FAULTS", injected.path());
@@ -237,8 +267,8 @@ async fn a_clock_jump_of_an_hour_and_back_undoes_no_decision() {
     check::every_change_was_notified(&site, &folder).await;
 }
 
-/// Debian's `faketime`. It changes only the wall clock, because the program reads the boot-time clock without the C
-/// library.
+/// Debian's `faketime`. It changes only the wall clock, because the program reads the boot-time
+/// clock without the C library.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -252,7 +282,10 @@ async fn a_clock_jump_by_faketime_undoes_no_decision() {
     let file = offset.path().join("offset");
     fs::write(&file, "+0").unwrap();
     site.start_with(|command| {
-        command.env("LD_PRELOAD", FAKETIME).env("FAKETIME_TIMESTAMP_FILE", &file).env("FAKETIME_NO_CACHE", "1");
+        command
+            .env("LD_PRELOAD", FAKETIME)
+            .env("FAKETIME_TIMESTAMP_FILE", &file)
+            .env("FAKETIME_NO_CACHE", "1");
         command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
     })
     .unwrap();
@@ -293,16 +326,26 @@ async fn a_day_without_the_chain_loses_nothing_and_is_reported() {
     site.client.pay(&bills[3]).await;
     let field_errors = ask(&site.client, &site, &ledger).await.field_errors(503);
     assert_eq!(field_errors, [("CHAIN_NOT_READY".to_owned(), None)]);
-    assert_eq!(site.state_of(&bills[0]).await, "NEW", "the gateway cannot have seen the transaction");
+    assert_eq!(
+        site.state_of(&bills[0]).await,
+        "NEW",
+        "the gateway cannot have seen the transaction"
+    );
     let (status, doctor) = status_and_doctor(&site, site.program.data_dir());
     assert!(status["chainError"].is_string(), "{status}");
     assert_eq!(doctor["ok"], false, "{doctor}");
     site.kill();
     site.start();
-    assert_eq!(ask(&site.client, &site, &ledger).await.status, 503, "the gateway still refuses after a restart");
+    assert_eq!(
+        ask(&site.client, &site, &ledger).await.status,
+        503,
+        "the gateway still refuses after a restart"
+    );
 
     site.client.set_faults(json!({ "chainDown": false })).await;
-    for (bill, state) in bills.iter().zip(["CONFIRMED", "CONFIRMED", "UNCONFIRMED", "EXPIRED", "EXPIRED", "EXPIRED"]) {
+    for (bill, state) in
+        bills.iter().zip(["CONFIRMED", "CONFIRMED", "UNCONFIRMED", "EXPIRED", "EXPIRED", "EXPIRED"])
+    {
         assert_eq!(site.state_of(bill).await, state, "{}", site.client.payment(bill).await);
     }
     ask(&site.client, &site, &ledger).await.ok();
@@ -341,7 +384,8 @@ impl LateShop {
 async fn receive_late(State(shop): State<LateShop>, headers: HeaderMap, body: Bytes) {
     shop.received.lock().unwrap().push((headers, body));
     if shop.is_late.load(Ordering::SeqCst) {
-        // The spawned task outlives the connection, so the shop answers although the gateway closed it.
+        // The spawned task outlives the connection, so the shop answers although the gateway closed
+        // it.
         drop(tokio::spawn(tokio::time::sleep(TOO_LATE)).await);
     }
     shop.answered.fetch_add(1, Ordering::SeqCst);
@@ -359,7 +403,11 @@ async fn a_shop_that_answers_too_late_is_retried_and_delays_no_other() {
     let other = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
     site.client.pay(&other).await;
     site.shop.expect_states(&other, &["UNCONFIRMED"]).await;
-    assert_eq!(late.answered.load(Ordering::SeqCst), 0, "the other shop was notified before the late one answered");
+    assert_eq!(
+        late.answered.load(Ordering::SeqCst),
+        0,
+        "the other shop was notified before the late one answered"
+    );
     let failed = async || {
         let deliveries = site.program.json(&["deliveries", "list", "--failed"]);
         deliveries["items"].as_array().is_some_and(|items| !items.is_empty()).then_some(())

@@ -1,4 +1,5 @@
-//! An installation: a gateway that a test may kill at any moment, its data directory, and the shop that it notifies.
+//! An installation: a gateway that a test may kill at any moment, its data directory, and the shop
+//! that it notifies.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,7 +18,6 @@ const LOG_LINES_MAX: usize = 60;
 /// Interval between two checks of a condition.
 const POLL: Duration = Duration::from_millis(10);
 
-/// One installation.
 pub struct Installation {
     pub program: Program,
     pub shop: Shop,
@@ -39,7 +39,8 @@ pub struct Ended {
 }
 
 impl Installation {
-    /// A new data directory with an API key and an HMAC key for notifications; the gateway does not run yet.
+    /// A new data directory with an API key and an HMAC key for notifications; the gateway does not
+    /// run yet.
     pub async fn prepare() -> Self {
         let program = Program::new();
         let key = program.create_key("shop", &["--permissions", "full"]);
@@ -51,19 +52,29 @@ impl Installation {
     pub async fn copy(&self) -> Self {
         assert!(self.process.is_none(), "a folder in use cannot be copied");
         let program = Program::new();
-        let copied =
-            Command::new("cp").arg("-a").arg(self.program.data_dir()).arg(program.data_dir()).status().unwrap();
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(self.program.data_dir())
+            .arg(program.data_dir())
+            .status()
+            .unwrap();
         assert!(copied.success());
         Self::with(program, self.client.key().clone()).await
     }
 
     pub async fn with(program: Program, key: Credentials) -> Self {
-        Self { program, shop: Shop::open().await, client: Client::new("http://127.0.0.1:1", key), process: None }
+        Self {
+            program,
+            shop: Shop::open().await,
+            client: Client::new("http://127.0.0.1:1", key),
+            process: None,
+        }
     }
 
     /// Starts the gateway, which must become ready.
     pub fn start(&mut self) {
-        self.start_with(|_| {}).unwrap_or_else(|ended| panic!("the gateway ended ({}):\n{}", ended.status, ended.log));
+        self.start_with(|_| {})
+            .unwrap_or_else(|ended| panic!("the gateway ended ({}):\n{}", ended.status, ended.log));
     }
 
     /// Starts the gateway after `prepare` changed the command.
@@ -81,7 +92,9 @@ impl Installation {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (lines, ready) = mpsc::channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+        std::thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line)))
+        });
         let log = Arc::new(Mutex::new(Vec::new()));
         let (stderr, last_lines) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
         let reading = std::thread::spawn(move || {
@@ -159,7 +172,10 @@ impl Installation {
 
     /// The newest lines of the gateway's log.
     pub fn log(&self) -> String {
-        self.process.as_ref().map(|process| process.log.lock().unwrap().join("\n")).unwrap_or_default()
+        self.process
+            .as_ref()
+            .map(|process| process.log.lock().unwrap().join("\n"))
+            .unwrap_or_default()
     }
 }
 

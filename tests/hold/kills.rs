@@ -1,7 +1,7 @@
 //! SIGKILL at random moments under load, and during starts of the gateway.
 //!
-//! `TILLGATE_HOLD_KILLS` sets the number of kills (100 by default). `TILLGATE_HOLD_SEED` repeats the random choices of
-//! a run; the machine's timing still varies.
+//! `TILLGATE_HOLD_KILLS` sets the number of kills (100 by default). `TILLGATE_HOLD_SEED` repeats
+//! the random choices of a run; the machine's timing still varies.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,8 @@ use crate::random::Random;
 
 const KILLS: u64 = 100;
 
-/// Kills of one installation before a fresh one replaces it; each check compares all its records, and is quick while there are few.
+/// Kills of one installation before a fresh one replaces it; each check compares all its records,
+/// and is quick while there are few.
 const KILLS_OF_ONE: u64 = 25;
 
 /// Installations at the same time; while one waits for the disk, another works.
@@ -23,8 +24,8 @@ const TOGETHER: usize = 2;
 /// Kills between two checks of the notifications, which are slow because they wait for deliveries.
 const NOTIFICATIONS_CHECKED_EVERY: u64 = 5;
 
-/// Allowed reasons of a 503. The load moves the sandbox's clock: after more than ten minutes at once new payments get
-/// CHAIN_NOT_READY until the next look.
+/// Allowed reasons of a 503. The load moves the sandbox's clock: after more than ten minutes at
+/// once new payments get CHAIN_NOT_READY until the next look.
 const EXCUSES: &[&str] = &["CHAIN_NOT_READY"];
 
 /// A number from the environment.
@@ -50,7 +51,10 @@ pub fn seed() -> u64 {
 async fn kills_at_random_moments_lose_nothing() {
     let kills = env_number("TILLGATE_HOLD_KILLS").unwrap_or(KILLS);
     let mut random = Random::seeded(seed());
-    #[expect(clippy::disallowed_methods, reason = "a figure for people, of the test's own duration")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a figure for people, of the test's own duration"
+    )]
     let began = Instant::now();
     let mut waiting: Vec<(u64, Random)> =
         (0..kills.div_ceil(KILLS_OF_ONE)).map(|number| (number, random.fork())).collect();
@@ -82,7 +86,8 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
             1 | 2 => Behaviour::Status(503),
             _ => Behaviour::Accept,
         });
-        let load = Load::new(&site.client, &site.shop, &ledger).excusing(EXCUSES).start(&mut random);
+        let load =
+            Load::new(&site.client, &site.shop, &ledger).excusing(EXCUSES).start(&mut random);
         tokio::time::sleep(Duration::from_millis(2) + random.pause(350)).await;
         site.kill();
         load.join_all().await;

@@ -1,4 +1,5 @@
-//! Events of a laptop's life: sleep over a deadline, a day without network, and a clock that is set a day ahead.
+//! Events of a laptop's life: sleep over a deadline, a day without network, and a clock that is set
+//! a day ahead.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,9 @@ use crate::check;
 use crate::clocks::step_clocks;
 use crate::harness::client::{payment_request, text};
 use crate::harness::{Behaviour, wait_for};
-use crate::injected_faults::{BELIEVED_AFTER_MS, HOUR_MS, clock_ms, status_and_doctor, with_injected_faults};
+use crate::injected_faults::{
+    BELIEVED_AFTER_MS, HOUR_MS, clock_ms, status_and_doctor, with_injected_faults,
+};
 use crate::installation::Installation;
 
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -44,7 +47,8 @@ async fn a_machine_that_slept_over_a_deadline_does_all_due_work() {
     let (paid, unpaid) = (bill(&site).await, bill(&site).await);
     site.client.pay(&paid).await;
     site.shop.expect_states(&paid, &["UNCONFIRMED"]).await;
-    // The shop is down when a notification is due; the next attempt is due while the machine sleeps.
+    // The shop is down when a notification is due; the next attempt is due while the machine
+    // sleeps.
     site.shop.behave(Behaviour::Status(503));
     let early = bill(&site).await;
     site.client.pay(&early).await;
@@ -59,13 +63,21 @@ async fn a_machine_that_slept_over_a_deadline_does_all_due_work() {
     assert!((2 * HOUR_MS..2 * HOUR_MS + 120_000).contains(&slept_ms), "{slept_ms}");
     site.shop.expect_states(&unpaid, &["EXPIRED"]).await;
     wait_for("the second attempt", async || {
-        site.shop.received().iter().any(|it| it.accepted && it.json()["paymentId"] == early.as_str()).then_some(())
+        site.shop
+            .received()
+            .iter()
+            .any(|it| it.accepted && it.json()["paymentId"] == early.as_str())
+            .then_some(())
     })
     .await;
     assert_eq!(site.state_of(&paid).await, "UNCONFIRMED", "it was paid in time");
     wait_until_payments_are_accepted(&site).await;
     let (_, doctor) = status_and_doctor(&site, site.program.data_dir());
-    assert_eq!(check_of(&doctor, "clock")["ok"], true, "sleep is not reported as a step of the clock: {doctor}");
+    assert_eq!(
+        check_of(&doctor, "clock")["ok"],
+        true,
+        "sleep is not reported as a step of the clock: {doctor}"
+    );
     site.client.pay(&unpaid).await;
     site.client.mine(2).await;
     assert_eq!(site.state_of(&paid).await, "CONFIRMED");
@@ -81,8 +93,11 @@ async fn a_day_without_network_loses_no_payment() {
         (bill(&site).await, bill(&site).await, bill(&site).await, bill(&site).await);
     let currencies = ["AUD", "CAD", "EUR", "GBP", "JPY", "USD"];
     let rates = site.client.sandbox_state().await["rates"].clone();
-    let none: Value =
-        currencies.iter().map(|code| ((*code).to_owned(), Value::Null)).collect::<serde_json::Map<_, _>>().into();
+    let none: Value = currencies
+        .iter()
+        .map(|code| ((*code).to_owned(), Value::Null))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
     let back: Value = currencies
         .iter()
         .map(|code| ((*code).to_owned(), rates[code].clone()))
@@ -92,47 +107,66 @@ async fn a_day_without_network_loses_no_payment() {
     site.client.set_rates(none).await;
     site.shop.behave(Behaviour::Status(503));
 
-    // The customers' network works: one customer pays at once and is mined, another pays just before the deadline.
+    // The customers' network works: one customer pays at once and is mined, another pays just
+    // before the deadline.
     site.client.pay(&mined).await;
     site.client.mine(1).await;
     site.client.advance_clock(29 * 60).await;
     site.client.pay(&seen_late).await;
     site.client.advance_clock(12 * 3_600).await;
-    let refused = site.client.post("/v2/payments/new", &payment_request("10.00", site.shop.url())).await;
-    let refused: Vec<String> = refused.field_errors(503).into_iter().map(|(kind, _)| kind).collect();
-    assert!(refused.iter().all(|kind| ["CHAIN_NOT_READY", "RATE_UNAVAILABLE"].contains(&kind.as_str())), "{refused:?}");
+    let refused =
+        site.client.post("/v2/payments/new", &payment_request("10.00", site.shop.url())).await;
+    let refused: Vec<String> =
+        refused.field_errors(503).into_iter().map(|(kind, _)| kind).collect();
+    assert!(
+        refused.iter().all(|kind| ["CHAIN_NOT_READY", "RATE_UNAVAILABLE"].contains(&kind.as_str())),
+        "{refused:?}"
+    );
     site.client.advance_clock(12 * 3_600).await;
     site.client.pay(&paid_late).await;
     for unsettled in [&mined, &seen_late, &paid_late, &never] {
-        assert_eq!(site.state_of(unsettled).await, "NEW", "the gateway cannot have seen the transaction");
+        assert_eq!(
+            site.state_of(unsettled).await,
+            "NEW",
+            "the gateway cannot have seen the transaction"
+        );
     }
     let (_, doctor) = status_and_doctor(&site, site.program.data_dir());
     for name in ["chain", "rates"] {
         assert_eq!(check_of(&doctor, name)["ok"], false, "{doctor}");
     }
 
-    // The chain comes back first: existing payments are decided without rates, but new payments need rates.
+    // The chain comes back first: existing payments are decided without rates, but new payments
+    // need rates.
     site.client.set_faults(json!({ "chainDown": false })).await;
-    for (bill, state) in
-        [(&mined, "CONFIRMED"), (&seen_late, "UNCONFIRMED"), (&paid_late, "EXPIRED"), (&never, "EXPIRED")]
-    {
+    for (bill, state) in [
+        (&mined, "CONFIRMED"),
+        (&seen_late, "UNCONFIRMED"),
+        (&paid_late, "EXPIRED"),
+        (&never, "EXPIRED"),
+    ] {
         assert_eq!(site.state_of(bill).await, state);
     }
     site.client.mine(2).await;
     assert_eq!(site.state_of(&seen_late).await, "CONFIRMED");
     let late = site.client.anomalies(&paid_late).await;
     assert_eq!((late.len(), &late[0]["anomalyType"]), (1, &json!("LATE_PAYMENT")));
-    let refused = site.client.post("/v2/payments/new", &payment_request("10.00", site.shop.url())).await;
+    let refused =
+        site.client.post("/v2/payments/new", &payment_request("10.00", site.shop.url())).await;
     assert_eq!(refused.field_errors(503)[0].0, "RATE_UNAVAILABLE");
     site.client.set_rates(back).await;
     wait_until_payments_are_accepted(&site).await;
 
-    // The shop answers again, and is notified of each payment's latest state; older notifications were superseded.
+    // The shop answers again, and is notified of each payment's latest state; older notifications
+    // were superseded.
     site.shop.behave(Behaviour::Accept);
     site.client.advance_clock(6 * 3_600).await;
-    for (bill, state) in
-        [(&mined, "CONFIRMED"), (&seen_late, "CONFIRMED"), (&paid_late, "EXPIRED"), (&never, "EXPIRED")]
-    {
+    for (bill, state) in [
+        (&mined, "CONFIRMED"),
+        (&seen_late, "CONFIRMED"),
+        (&paid_late, "EXPIRED"),
+        (&never, "EXPIRED"),
+    ] {
         site.shop.wait_for_record(bill, state, |record| record["status"] == state).await;
     }
     check::every_change_was_notified(&site, &check::folder(&site)).await;
@@ -160,7 +194,10 @@ async fn a_clock_set_a_day_ahead_and_back_undoes_no_decision() {
     step_clocks(injected.path(), DAY_MS, 0);
     clock_ms(&site).await;
     step_clocks(injected.path(), DAY_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
-    wait_for("the clock to follow", async || (clock_ms(&site).await - before_ms > DAY_MS).then_some(())).await;
+    wait_for("the clock to follow", async || {
+        (clock_ms(&site).await - before_ms > DAY_MS).then_some(())
+    })
+    .await;
     assert_eq!(site.state_of(&waiting).await, "NEW", "the day did not pass for the customer");
     wait_until_payments_are_accepted(&site).await;
     let past_ms = BELIEVED_AFTER_MS + HOUR_MS;
@@ -168,7 +205,8 @@ async fn a_clock_set_a_day_ahead_and_back_undoes_no_decision() {
     wait_for_state(&site, &waiting, "EXPIRED").await;
     let ahead_ms = clock_ms(&site).await;
 
-    // The clock is set back: the gateway's clock never runs backwards, and runs at half speed until both agree.
+    // The clock is set back: the gateway's clock never runs backwards, and runs at half speed until
+    // both agree.
     step_clocks(injected.path(), past_ms, past_ms);
     clock_ms(&site).await;
     let past_ms = past_ms + BELIEVED_AFTER_MS;

@@ -1,4 +1,5 @@
-//! Records the requests to the gateway and its acknowledgements, which are promises that a restart must keep.
+//! Records the requests to the gateway and its acknowledgements, which are promises that a restart
+//! must keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -23,7 +24,9 @@ pub struct Asked {
 impl Asked {
     /// The HTTP request, for the first attempt or a repetition.
     pub fn request(&self, client: &Client) -> Request<Body> {
-        let mut request = client.request(Method::POST, "/v2/payments/new").header(CONTENT_TYPE, "application/json");
+        let mut request = client
+            .request(Method::POST, "/v2/payments/new")
+            .header(CONTENT_TYPE, "application/json");
         if let Some(key) = &self.key {
             request = request.header("idempotency-key", key);
         }
@@ -77,7 +80,9 @@ impl Ledger {
         let asked = promises.asked.get_mut(reference).unwrap();
         match &asked.answer {
             Some(first) if first == body => {}
-            Some(_) => drop(promises.complaints.insert(format!("{reference}: another answer for the same key"))),
+            Some(_) => drop(
+                promises.complaints.insert(format!("{reference}: another answer for the same key")),
+            ),
             None => {
                 asked.answer = Some(body.clone());
                 promises.payments.push(text(&payment["paymentId"]));

@@ -1,4 +1,5 @@
-//! The load of a busy merchant, as fast as the gateway answers, until the gateway is gone or the load is closed.
+//! The load of a busy merchant, as fast as the gateway answers, until the gateway is gone or the
+//! load is closed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +18,8 @@ use crate::random::Random;
 /// Prices in dollars that need one confirmation.
 const PRICES: &[&str] = &["10.00", "0.75", "999.99", "250.10"];
 
-/// Limit for the sum of the clock jumps. Idempotency keys last 24 hours on the environment's clock, and a missing
-/// transaction counts for 14 days.
+/// Limit for the sum of the clock jumps. Idempotency keys last 24 hours on the environment's clock,
+/// and a missing transaction counts for 14 days.
 const ADVANCE_IN_ALL_SECONDS: u64 = 20 * 3_600;
 
 /// The clients of one gateway.
@@ -102,10 +103,15 @@ impl Load {
             let (act, how) = match random.below(4) {
                 0 => ("evict", Value::Null),
                 1 => ("replace", json!({ "toCustomer": false })),
-                2 => ("replace", json!({ "toCustomer": false, "btcAmount": btc(5_000 + random.below(20_000)) })),
+                2 => (
+                    "replace",
+                    json!({ "toCustomer": false, "btcAmount": btc(5_000 + random.below(20_000)) }),
+                ),
                 _ => ("replace", json!({})),
             };
-            return self.sandbox(Method::POST, &format!("/sandbox/transactions/{txid}/{act}"), &how).await;
+            return self
+                .sandbox(Method::POST, &format!("/sandbox/transactions/{txid}/{act}"), &how)
+                .await;
         }
         // This call notices a gateway that is gone, even if there is no payment yet.
         let Some(payment) = random.pick(&payments) else {
@@ -126,7 +132,10 @@ impl Load {
         let (path, body) = match random.below(100) {
             0..=9 => ("/sandbox/blocks", json!({ "empty": true })),
             10..=17 => ("/sandbox/reorg", json!({ "depth": 1 + random.below(2) })),
-            18..=23 => ("/sandbox/reorg", json!({ "depth": 1 + random.below(2), "keepTransactions": false })),
+            18..=23 => (
+                "/sandbox/reorg",
+                json!({ "depth": 1 + random.below(2), "keepTransactions": false }),
+            ),
             24..=25 => {
                 let seconds = 60 + random.below(2_400);
                 let mut promises = self.ledger.lock();
@@ -153,14 +162,16 @@ impl Load {
             2 => (Method::GET, format!("/v2/anomalies?paymentId={payment}")),
             _ => (Method::GET, format!("/v2/payments/{payment}")),
         };
-        let answer = self.send(self.client.request(method, &path).body(Body::empty()).unwrap()).await?;
+        let answer =
+            self.send(self.client.request(method, &path).body(Body::empty()).unwrap()).await?;
         if answer.status != 200 {
             self.complain_of(&path, &answer);
         }
         Ok(())
     }
 
-    /// A call of the sandbox. A refusal is fine, because the load does not know the sandbox's state.
+    /// A call of the sandbox. A refusal is fine, because the load does not know the sandbox's
+    /// state.
     async fn sandbox(&self, method: Method, path: &str, body: &Value) -> Result<(), Gone> {
         let request = match body {
             Value::Null => self.client.request(method, path).body(Body::empty()).unwrap(),
@@ -186,7 +197,10 @@ impl Load {
 
     fn complain_of(&self, what: &str, answer: &Answer) {
         let excused = answer.status == 503
-            && answer.field_errors(503).iter().all(|(error_type, _)| self.excuses.contains(&error_type.as_str()));
+            && answer
+                .field_errors(503)
+                .iter()
+                .all(|(error_type, _)| self.excuses.contains(&error_type.as_str()));
         if !excused {
             self.ledger.complain(format!("{what}: {} {}", answer.status, answer.text()));
         }

@@ -1,6 +1,6 @@
-//! Tests that the gateway loses no data. They kill it at random moments and at fail points, inject faults of disk,
-//! clock, chain and shop, and trace its system calls. They compare its records with its acknowledgements, the sandbox's
-//! file and the shop's notifications.
+//! Tests that the gateway loses no data. They kill it at random moments and at fail points, inject
+//! faults of disk, clock, chain and shop, and trace its system calls. They compare its records with
+//! its acknowledgements, the sandbox's file and the shop's notifications.
 
 #![cfg(test)]
 

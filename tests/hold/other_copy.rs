@@ -17,17 +17,20 @@ const BLOCKS_OVER_IT: u32 = 6;
 /// The amount of the copy's own payout, whose address the first installation does not know.
 const BESIDES_SATS: u64 = 40_000;
 
-/// Lets a copy of a stopped installation send the waiting payouts, and gives its chain to the first installation.
-/// Returns the txids of the transactions that only the copy made.
+/// Lets a copy of a stopped installation send the waiting payouts, and gives its chain to the first
+/// installation. Returns the txids of the transactions that only the copy made.
 pub async fn let_copy_work(site: &Installation, asked: &Asked) -> BTreeSet<String> {
     let mut copy = site.copy().await;
     copy.start();
     copy.client
-        .set_faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null }))
+        .set_faults(
+            json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null }),
+        )
         .await;
     // The mempool accepts transactions with missing parents again; this block confirms them first.
     copy.client.mine(1).await;
-    let body = json!({ "btcAmount": btc(BESIDES_SATS), "currency": "USD", "address": asked.address() });
+    let body =
+        json!({ "btcAmount": btc(BESIDES_SATS), "currency": "USD", "address": asked.address() });
     let request = copy.client.json_request(Method::POST, "/v2/payouts?autoApprove=true", &body);
     // The copy's coins may not suffice, or its sender may hold because of an earlier copy.
     let answer = copy.client.send(request).await;
@@ -66,7 +69,8 @@ fn take_over_the_chain(from: &Path, to: &Path) {
     }
 }
 
-/// Releases the sender, as staff do once the other copy is stopped; returns whether the sender held.
+/// Releases the sender, as staff do once the other copy is stopped; returns whether the sender
+/// held.
 pub fn release(site: &Installation) -> bool {
     site.program.json(&["payouts", "release", "--force"])["released"] == true
 }

@@ -95,7 +95,8 @@ impl Load {
         if how < 5 {
             self.asked.approved(&address);
         } else if how < 8 {
-            let answer = self.send(Method::POST, "/v2/payouts/approve", &json!({ "payoutId": id })).await?;
+            let answer =
+                self.send(Method::POST, "/v2/payouts/approve", &json!({ "payoutId": id })).await?;
             if answer.status == 200 {
                 self.asked.approved(&address);
             }
@@ -113,7 +114,10 @@ impl Load {
             28..=33 => ("/sandbox/clock", json!({ "advanceSeconds": 1 + random.below(3) })),
             34..=55 => {
                 let fault = *random.pick(&["ok", "ok", "reject", "timeout", "forget"]).unwrap();
-                return self.send(Method::PUT, "/sandbox/faults", &json!({ "broadcast": fault })).await.map(drop);
+                return self
+                    .send(Method::PUT, "/sandbox/faults", &json!({ "broadcast": fault }))
+                    .await
+                    .map(drop);
             }
             56..=70 => return self.evict(random).await,
             _ => ("/sandbox/blocks", json!({})),
@@ -132,7 +136,8 @@ impl Load {
     async fn evict(&self, random: &mut Random) -> Result<(), Gone> {
         let page = self.send(Method::GET, "/v2/payouts?limit=20", &Value::Null).await?.json();
         let records = page["items"].as_array().cloned().unwrap_or_default();
-        let txids: Vec<String> = records.iter().filter_map(|it| it["btcTxId"].as_str().map(str::to_owned)).collect();
+        let txids: Vec<String> =
+            records.iter().filter_map(|it| it["btcTxId"].as_str().map(str::to_owned)).collect();
         match random.pick(&txids) {
             Some(txid) => {
                 let path = format!("/sandbox/transactions/{txid}/evict");
@@ -149,7 +154,8 @@ impl Load {
         random.pick(&ids[ids.len().saturating_sub(count)..]).map(|(id, _)| id.clone())
     }
 
-    /// Staff bumps a payout on the command line. The command opens the database itself if no gateway runs.
+    /// Staff bumps a payout on the command line. The command opens the database itself if no
+    /// gateway runs.
     async fn bump(&self, mut command: Command, random: &mut Random) {
         let Some(id) = self.one_of_the_newest(12, random).await else { return };
         command.arg(id);
@@ -171,7 +177,8 @@ impl Load {
         run_to_end(command).await;
     }
 
-    /// Starts all tasks. Requests are repeated until the gateway does not answer; each command of staff runs once.
+    /// Starts all tasks. Requests are repeated until the gateway does not answer; each command of
+    /// staff runs once.
     pub fn start(&self, site: &Installation, random: &mut Random) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for _ in 0..2 {
@@ -197,5 +204,9 @@ impl Load {
 /// Runs a command, which may fail but must not be wrong usage.
 async fn run_to_end(mut command: Command) {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.code().is_some_and(|code| code < 2),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

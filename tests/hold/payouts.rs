@@ -1,6 +1,6 @@
-//! Payouts when the gateway is killed. After a restart and some blocks, each approved payout is paid exactly once, and
-//! no other payout is paid. The records agree with the chain. A payout may be FAILED, and is then never paid, if staff
-//! abandoned it or customers double-spent its coins.
+//! Payouts when the gateway is killed. After a restart and some blocks, each approved payout is
+//! paid exactly once, and no other payout is paid. The records agree with the chain. A payout may
+//! be FAILED, and is then never paid, if staff abandoned it or customers double-spent its coins.
 //!
 //! `TILLGATE_HOLD_PAYOUT_KILLS` sets the number of kills at random moments (10 by default).
 
@@ -38,7 +38,8 @@ const TOGETHER: usize = 2;
 /// Blocks within which every approved payout is mined.
 const BLOCKS_TO_REST: u32 = 40;
 
-/// Number of kills from one turn of another copy to its next. Its first turn follows the second kill.
+/// Number of kills from one turn of another copy to its next. Its first turn follows the second
+/// kill.
 const COPY_EVERY: u64 = 5;
 
 /// New coins for the waiting payouts, because customers may have double-spent others.
@@ -69,13 +70,20 @@ async fn customers_pay(site: &Installation, coins: u64) {
 /// Releases the sender if it holds. It may hold only because of another copy of the wallet.
 fn release_if_held(site: &Installation, asked: &Asked) {
     let held = other_copy::release(site);
-    assert!(!held || !asked.of_other_copies.lock().unwrap().is_empty(), "held without another copy\n{}", site.log());
+    assert!(
+        !held || !asked.of_other_copies.lock().unwrap().is_empty(),
+        "held without another copy\n{}",
+        site.log()
+    );
 }
 
-/// Ends all faults and mines until every approved payout is paid; then checks the chain and the database.
+/// Ends all faults and mines until every approved payout is paid; then checks the chain and the
+/// database.
 async fn settle_and_check(site: &Installation, asked: &Asked) {
     site.client
-        .set_faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null }))
+        .set_faults(
+            json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null }),
+        )
         .await;
     customers_pay(site, COINS_TO_REST).await;
     site.client.mine(2).await;
@@ -100,7 +108,8 @@ async fn settle_and_check(site: &Installation, asked: &Asked) {
 fn check_failure_reason(site: &Installation, asked: &Asked, record: &Value) {
     let reason = text(&record["failureReason"]);
     let (database, _copied) = expected_records::open(&site.program.database());
-    // The payouts of its batch, and of each batch whose change its batch spends: giving up any of them fails it too.
+    // The payouts of its batch, and of each batch whose change its batch spends: giving up any of
+    // them fails it too.
     let mut query = database
         .prepare(
             "WITH RECURSIVE line (batch_seq) AS (SELECT batch_seq FROM payouts WHERE lower(hex(id)) = ?1 UNION \
@@ -109,11 +118,17 @@ fn check_failure_reason(site: &Installation, asked: &Asked, record: &Value) {
              SELECT lower(hex(p.id)) FROM line JOIN payouts AS p ON p.batch_seq = line.batch_seq UNION SELECT ?1",
         )
         .unwrap();
-    let failing_it = query.query_map([text(&record["payoutId"])], |row| row.get::<_, String>(0)).unwrap();
+    let failing_it =
+        query.query_map([text(&record["payoutId"])], |row| row.get::<_, String>(0)).unwrap();
     let failing_it: BTreeSet<String> = failing_it.map(Result::unwrap).collect();
     let is_given_up = !asked.given_up.lock().unwrap().is_disjoint(&failing_it);
-    let has_lost_coins = reason.starts_with("another transaction") && asked.has_lost_coins.load(Ordering::Relaxed);
-    assert!((reason.contains("cancelled") && is_given_up) || has_lost_coins, "{record}\n{}", site.log());
+    let has_lost_coins =
+        reason.starts_with("another transaction") && asked.has_lost_coins.load(Ordering::Relaxed);
+    assert!(
+        (reason.contains("cancelled") && is_given_up) || has_lost_coins,
+        "{record}\n{}",
+        site.log()
+    );
 }
 
 async fn payouts_are_paid_once(site: &Installation, asked: &Asked) {
@@ -125,18 +140,27 @@ async fn payouts_are_paid_once(site: &Installation, asked: &Asked) {
     let payouts = asked.payouts.lock().unwrap().clone();
     for (address, (amount_sats, was_acknowledged)) in payouts {
         let outputs = site.client.outputs_to(&address).await;
-        let status = by_address.get(&address).map(|record| text(&record["status"])).unwrap_or_default();
+        let status =
+            by_address.get(&address).map(|record| text(&record["status"])).unwrap_or_default();
         let (is_sent, has_failed) = (status == "SENT", status == "FAILED");
         if has_failed {
             check_failure_reason(site, asked, by_address[&address]);
         }
-        assert!(is_sent || has_failed || !was_acknowledged, "an acknowledged approval is {status}: {address}");
+        assert!(
+            is_sent || has_failed || !was_acknowledged,
+            "an acknowledged approval is {status}: {address}"
+        );
         assert!(
             is_sent || has_failed || ["", "NEW", "EXPIRED"].contains(&status.as_str()),
             "{:?}",
             by_address[&address]
         );
-        assert_eq!(outputs.len(), usize::from(is_sent), "{address} ({status}): {outputs:?}\n{}", site.log());
+        assert_eq!(
+            outputs.len(),
+            usize::from(is_sent),
+            "{address} ({status}): {outputs:?}\n{}",
+            site.log()
+        );
         for output in outputs {
             assert!(output["confirmations"].as_u64().unwrap() > 0, "{output}");
             assert_eq!(sats(&output["btcAmount"]), i64::try_from(amount_sats).unwrap());
@@ -154,14 +178,21 @@ fn database_agrees_with_the_chain(site: &Installation, asked: &Asked) {
     let (database, _copied) = expected_records::open(&check::folder(site).join("tillgate.db"));
     let one = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     let booked = one("SELECT ifnull(sum(sats), 0) FROM ledger");
-    let held = one("SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE position = 'block' AND spent_by IS NULL");
+    let held = one(
+        "SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE position = 'block' AND spent_by IS NULL",
+    );
     assert_eq!(booked, held, "the ledger differs from the coins\n{}", site.log());
-    let locked = one("SELECT count(*) FROM coins AS c JOIN batch_inputs AS i ON i.txid = c.txid AND i.vout = c.vout \
-                      WHERE i.live = 1 AND c.position = 'block' AND c.spent_by IS NULL");
+    let locked = one(
+        "SELECT count(*) FROM coins AS c JOIN batch_inputs AS i ON i.txid = c.txid AND i.vout = c.vout \
+                      WHERE i.live = 1 AND c.position = 'block' AND c.spent_by IS NULL",
+    );
     assert_eq!(locked, 0, "coins stay locked");
     let twins = other_copy::twins(site);
     let of_others = asked.of_other_copies.lock().unwrap();
-    assert!(twins.is_subset(&of_others), "one of our own transactions is stored as a twin: {twins:?}");
+    assert!(
+        twins.is_subset(&of_others),
+        "one of our own transactions is stored as a twin: {twins:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,7 +220,8 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
     let asked = Asked::default();
     site.start();
     for kill in 1..=kills {
-        let load = Load { client: site.client.clone(), asked: asked.clone() }.start(&site, &mut random);
+        let load =
+            Load { client: site.client.clone(), asked: asked.clone() }.start(&site, &mut random);
         tokio::time::sleep(Duration::from_millis(5) + random.pause(500)).await;
         site.kill();
         load.join_all().await;
@@ -210,7 +242,9 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
     let payouts = asked.payouts.lock().unwrap();
     let approved = payouts.values().filter(|(_, approved)| *approved).count();
     let (database, _copied) = expected_records::open(&site.program.database());
-    let count = |of: &str| database.query_row(&format!("SELECT count(*) FROM {of}"), [], |row| row.get::<_, u64>(0));
+    let count = |of: &str| {
+        database.query_row(&format!("SELECT count(*) FROM {of}"), [], |row| row.get::<_, u64>(0))
+    };
     println!(
         "installation {number}: {kills} kills, {} payouts asked for, {approved} approvals acknowledged, {} FAILED, {} \
          transactions of other copies",
@@ -349,7 +383,11 @@ async fn aborts_at_each_fail_point_pay_each_approved_payout_once() {
     let points = ["choose", "sign", "commit", "broadcast", "view", "send", "sandbox"];
     let mut waiting: Vec<(String, u64)> = Vec::new();
     for count in PASSAGES {
-        waiting.extend(points.iter().flat_map(|it| ["before", "after"].map(|when| (format!("{it}.{when}"), count))));
+        waiting.extend(
+            points
+                .iter()
+                .flat_map(|it| ["before", "after"].map(|when| (format!("{it}.{when}"), count))),
+        );
     }
     let (mut under_way, mut ended) = (JoinSet::new(), BTreeMap::<String, u64>::new());
     while !waiting.is_empty() || !under_way.is_empty() {

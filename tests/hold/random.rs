@@ -32,7 +32,11 @@ impl Random {
 
     /// One of the items; `None` if there are none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
-        if from.is_empty() { None } else { from.get(usize::try_from(self.below(from.len() as u64)).unwrap()) }
+        if from.is_empty() {
+            None
+        } else {
+            from.get(usize::try_from(self.below(from.len() as u64)).unwrap())
+        }
     }
 
     /// A time from 0 to `max_ms` milliseconds.

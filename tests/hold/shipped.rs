@@ -45,7 +45,10 @@ fn the_shipped_program_has_no_fail_points() {
 
 #[test]
 fn the_shipped_program_has_no_items_for_tests() {
-    assert!(!features("normal,build").contains("testing"), "the feature is for the tests of other crates");
+    assert!(
+        !features("normal,build").contains("testing"),
+        "the feature is for the tests of other crates"
+    );
 }
 
 /// Compiles the module `fail_points` alone with these features; returns the bytes of the library.
@@ -53,7 +56,9 @@ fn compiled(features: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("fail_points.rlib");
     let mut command = Command::new("rustc");
-    command.args(["--edition", "2024", "--crate-type", "rlib", "--crate-name", "fail_points", "-o"]).arg(&library);
+    command
+        .args(["--edition", "2024", "--crate-type", "rlib", "--crate-name", "fail_points", "-o"])
+        .arg(&library);
     for feature in features {
         command.args(["--cfg", &format!("feature=\"{feature}\"")]);
     }
@@ -71,7 +76,10 @@ fn without_the_feature_no_fail_point_is_compiled() {
     let (without, with) = (compiled(&[]), compiled(&["fail-points"]));
     for name in NAMES {
         assert!(!holds(&without, name), "{name} is compiled without the feature");
-        assert!(holds(&with, name), "{name} is not found with the feature, so the search proves nothing");
+        assert!(
+            holds(&with, name),
+            "{name} is not found with the feature, so the search proves nothing"
+        );
     }
 }
 

@@ -1,5 +1,5 @@
-//! Anomalies of every type: when they are raised, how the chain changes them, their notifications, and the decisions of
-//! staff.
+//! Anomalies of every type: when they are raised, how the chain changes them, their notifications,
+//! and the decisions of staff.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,8 @@ async fn each_late_transaction_raises_an_anomaly_at_2_confirmations() {
     s.mine(1).await;
     s.expect_anomalies(&bill, &[]).await;
     s.mine(1).await;
-    let anomalies = s.expect_anomalies(&bill, &[("LATE_PAYMENT", "OPEN"), ("LATE_PAYMENT", "OPEN")]).await;
+    let anomalies =
+        s.expect_anomalies(&bill, &[("LATE_PAYMENT", "OPEN"), ("LATE_PAYMENT", "OPEN")]).await;
     let sum: i64 = anomalies.iter().map(|anomaly| sats(&anomaly["paidBtc"])).sum();
     assert_eq!(u64::try_from(sum).unwrap(), bill.amount_sats);
     for anomaly in &anomalies {
@@ -52,10 +53,15 @@ async fn an_invalid_payment_raises_underpayment_and_late_anomalies() {
     assert_eq!(sats(&anomalies[0]["paidBtc"]), 5_000);
     s.pay(&bill.id).await;
     s.mine(2).await;
-    let anomalies = s.expect_anomalies(&bill, &[("UNDERPAYMENT", "OPEN"), ("LATE_PAYMENT", "OPEN")]).await;
+    let anomalies =
+        s.expect_anomalies(&bill, &[("UNDERPAYMENT", "OPEN"), ("LATE_PAYMENT", "OPEN")]).await;
     assert_eq!(sats(&anomalies[1]["paidBtc"]), i64::try_from(bill.amount_sats).unwrap() - 5_000);
     for anomaly in anomalies {
-        s.shop.wait_for_record(&id_of(&anomaly), "the anomaly", |record| record["paidBtc"] == anomaly["paidBtc"]).await;
+        s.shop
+            .wait_for_record(&id_of(&anomaly), "the anomaly", |record| {
+                record["paidBtc"] == anomaly["paidBtc"]
+            })
+            .await;
     }
 }
 
@@ -70,7 +76,9 @@ async fn coins_after_confirmation_raise_an_extra_payment_anomaly() {
     assert_eq!(anomalies[0]["btcTransactions"][0]["btcTxId"], txid);
     let payment = s.expect(&bill, "CONFIRMED").await;
     assert_eq!(sats(&payment["remainingToPayBtc"]), 0, "coins after the confirmation do not count");
-    s.shop.wait_for_record(&id_of(&anomalies[0]), "the extra coins", |record| *record == anomalies[0]).await;
+    s.shop
+        .wait_for_record(&id_of(&anomalies[0]), "the extra coins", |record| *record == anomalies[0])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,7 +93,9 @@ async fn an_overpayment_is_confirmed_with_an_anomaly_for_the_surplus() {
     s.mine(1).await;
     let anomalies = s.expect_anomalies(&bill, &[("OVERPAYMENT", "OPEN")]).await;
     assert_eq!(sats(&anomalies[0]["paidBtc"]), 3_000);
-    s.shop.wait_for_record(&id_of(&anomalies[0]), "the surplus", |record| *record == anomalies[0]).await;
+    s.shop
+        .wait_for_record(&id_of(&anomalies[0]), "the surplus", |record| *record == anomalies[0])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,7 +139,9 @@ async fn a_reversal_is_notified_at_once_with_the_lost_sum() {
     s.double_spend_by_reorg(1).await;
     let anomalies = s.expect_anomalies(&bill, &[("REVERSED_PAYMENT", "OPEN")]).await;
     assert_eq!(u64::try_from(sats(&anomalies[0]["paidBtc"])).unwrap(), bill.amount_sats);
-    s.shop.wait_for_record(&id_of(&anomalies[0]), "the reversal", |record| *record == anomalies[0]).await;
+    s.shop
+        .wait_for_record(&id_of(&anomalies[0]), "the reversal", |record| *record == anomalies[0])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,13 +171,21 @@ async fn staff_decisions_on_anomalies_are_notified_and_final() {
     s.accept(&accepted);
     s.expect(&accepted, "CONFIRMED").await;
     s.expect_anomalies(&accepted, &[("LATE_PAYMENT", "ACCEPTED")]).await;
-    s.shop.wait_for_record(&id_of(&anomaly), "the acceptance", |record| record["resolution"] == "ACCEPTED").await;
+    s.shop
+        .wait_for_record(&id_of(&anomaly), "the acceptance", |record| {
+            record["resolution"] == "ACCEPTED"
+        })
+        .await;
 
     let anomaly = s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "OPEN")]).await.remove(0);
     let program = s.gateway.program();
     program.json(&["anomalies", "dismiss", &id_of(&anomaly), "--reason", "given back in cash"]);
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
-    s.shop.wait_for_record(&id_of(&anomaly), "the dismissal", |record| record["resolution"] == "DISMISSED").await;
+    s.shop
+        .wait_for_record(&id_of(&anomaly), "the dismissal", |record| {
+            record["resolution"] == "DISMISSED"
+        })
+        .await;
     // The gateway changes no decided anomaly, even if the chain changes.
     s.double_spend_by_reorg(2).await;
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
@@ -217,7 +237,10 @@ async fn anomalies_are_listed_filtered_and_resent() {
         let answer = s.post_empty(&format!("/v2/anomalies/notify/{path}")).await.ok();
         assert_eq!(answer, json!({ "value": 200 }));
         let what = format!("{times} notifications of the anomaly");
-        crate::harness::wait_for(&what, async || (s.shop.records_of(&id).len() == times).then_some(())).await;
+        crate::harness::wait_for(&what, async || {
+            (s.shop.records_of(&id).len() == times).then_some(())
+        })
+        .await;
     }
     let untouched = s.bill("10.00").await;
     let answer = s.post_empty(&format!("/v2/anomalies/notify/{}", untouched.id)).await.ok();

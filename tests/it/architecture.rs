@@ -7,7 +7,8 @@ use std::process::Command;
 /// Limit for the lines of a source file.
 const MAX_LINES: usize = 500;
 
-/// Crates that `domain` may use: values, numbers, times as numbers, errors. Crates with IO or a clock are excluded.
+/// Crates that `domain` may use: values, numbers, times as numbers, errors. Crates with IO or a
+/// clock are excluded.
 const DOMAIN_MAY_USE: &[&str] = &[
     "bitcoin",
     "rust_decimal",
@@ -33,7 +34,10 @@ fn sources_below(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() && !["node_modules", "dist", "gen", "icons"].contains(&name.as_str()) {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| extensions.iter().any(|one| ending == *one)) {
+            } else if path
+                .extension()
+                .is_some_and(|ending| extensions.iter().any(|one| ending == *one))
+            {
                 found.push(path);
             }
         }
@@ -45,7 +49,10 @@ fn sources_below(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
 /// The code of a source file without comments.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Whether `code` names the crate: as a path (`axum::`) or in a `use`.
@@ -65,9 +72,12 @@ fn gateway_files_naming(krate: &str, allowed: &str) -> Vec<PathBuf> {
         .into_iter()
         .filter(|path| {
             let inside = path.strip_prefix(&gateway).unwrap();
-            let is_test =
-                inside.components().any(|part| ["tests", "tests.rs"].iter().any(|name| part.as_os_str() == *name));
-            !is_test && !inside.starts_with(allowed) && inside != Path::new(&format!("{allowed}.rs"))
+            let is_test = inside
+                .components()
+                .any(|part| ["tests", "tests.rs"].iter().any(|name| part.as_os_str() == *name));
+            !is_test
+                && !inside.starts_with(allowed)
+                && inside != Path::new(&format!("{allowed}.rs"))
         })
         .filter(|path| names_crate(&code(path), krate))
         .collect()
@@ -76,7 +86,8 @@ fn gateway_files_naming(krate: &str, allowed: &str) -> Vec<PathBuf> {
 #[test]
 fn the_domain_crate_uses_no_io_and_no_clock() {
     let manifest = fs::read_to_string(root().join("src-tauri/domain/Cargo.toml")).unwrap();
-    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let dependencies =
+        manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
     for line in dependencies.lines().filter(|line| !line.trim().is_empty()) {
         let name = line.split(['.', '=', ' ']).next().unwrap();
         assert!(DOMAIN_MAY_USE.contains(&name), "domain depends on {name}");
@@ -108,7 +119,8 @@ fn only_the_http_folder_uses_axum() {
 #[test]
 fn the_gateway_depends_on_no_database() {
     let manifest = fs::read_to_string(root().join("src-tauri/gateway/Cargo.toml")).unwrap();
-    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let dependencies =
+        manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
     assert!(dependencies.contains("axum") && !dependencies.contains("rusqlite"), "{dependencies}");
 }
 
@@ -138,11 +150,13 @@ fn http_console_and_cli_contain_no_sql() {
 
 #[test]
 fn source_files_have_at_most_500_lines() {
-    let rust = ["src-tauri", "tests"].into_iter().flat_map(|folder| sources_below(folder, &["rs", "sql"]));
+    let rust =
+        ["src-tauri", "tests"].into_iter().flat_map(|folder| sources_below(folder, &["rs", "sql"]));
     for path in rust.chain(sources_below("ui/src", &["svelte", "ts", "css"])) {
         // Migrations are exempt, because a schema is read table by table. So are generated files.
         let exempt = ["generated", "bindings", "migrations"];
-        let is_exempt = path.components().any(|part| exempt.iter().any(|name| part.as_os_str() == *name));
+        let is_exempt =
+            path.components().any(|part| exempt.iter().any(|name| part.as_os_str() == *name));
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(is_exempt || lines <= MAX_LINES, "{} has {lines} lines", path.display());
     }
@@ -151,7 +165,15 @@ fn source_files_have_at_most_500_lines() {
 #[test]
 fn the_headless_program_links_no_window_library() {
     let tree = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--offline", "--package", "tillgate-desktop", "--edges", "normal,build"])
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "--package",
+            "tillgate-desktop",
+            "--edges",
+            "normal,build",
+        ])
         .args(["--prefix", "none", "--format", "{p}"])
         .current_dir(root())
         .output()
@@ -159,7 +181,9 @@ fn the_headless_program_links_no_window_library() {
     assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
     let tree = String::from_utf8(tree.stdout).unwrap();
     for name in tree.lines().filter_map(|line| line.split(' ').next()) {
-        let window = ["tauri", "wry", "tao", "gtk", "webkit2gtk"].iter().any(|krate| name.starts_with(krate));
+        let window = ["tauri", "wry", "tao", "gtk", "webkit2gtk"]
+            .iter()
+            .any(|krate| name.starts_with(krate));
         assert!(!window, "the program without a window links {name}");
     }
 }

@@ -1,4 +1,5 @@
-//! Backups and restores as a merchant uses them: with the real program, its files, and a copy that continues.
+//! Backups and restores as a merchant uses them: with the real program, its files, and a copy that
+//! continues.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,8 @@ async fn a_backup_of_a_running_gateway_restores_on_another_machine() {
     let open = scene.bill("20.00").await;
     let file = beside(scene.gateway.program(), "till.backup");
     backup(scene.gateway.program(), &file);
-    let (payments, funds) = (scene.gateway.program().json(&["payments", "list"]), balance(scene.gateway.program()));
+    let (payments, funds) =
+        (scene.gateway.program().json(&["payments", "list"]), balance(scene.gateway.program()));
     scene.gateway.kill();
 
     let bare = Program::new();
@@ -84,18 +86,21 @@ async fn a_backup_of_a_running_gateway_restores_on_another_machine() {
     let mut gateway = Tillgate::start_with_key(bare, scene.key().clone());
     let client = &gateway.client;
     assert_eq!(client.payment(&bill.id).await["status"], "CONFIRMED");
-    // The open payment is paid at the restored gateway, and its notification is signed with the same HMAC key.
+    // The open payment is paid at the restored gateway, and its notification is signed with the
+    // same HMAC key.
     client.pay_with(&open.id, json!({"confirmations": 3})).await;
     assert_eq!(client.payment(&open.id).await["status"], "CONFIRMED");
     let told = wait_for("a notification of the restored gateway", async || {
         let heard = scene.shop.received();
-        heard
-            .into_iter()
-            .rev()
-            .find(|one| one.json()["paymentId"] == open.id.as_str() && one.json()["status"] == "CONFIRMED")
+        heard.into_iter().rev().find(|one| {
+            one.json()["paymentId"] == open.id.as_str() && one.json()["status"] == "CONFIRMED"
+        })
     });
     assert!(webhook_signature_is_by(&told.await, &hmac_key));
-    let proof = json_with_passphrase(gateway.program(), &["wallet", "verify-backup", file.to_str().unwrap()]);
+    let proof = json_with_passphrase(
+        gateway.program(),
+        &["wallet", "verify-backup", file.to_str().unwrap()],
+    );
     assert_eq!(proof["ok"], true);
     assert!(gateway.stop().await.success());
 }
@@ -124,15 +129,21 @@ fn a_passphrase_shared_by_secrets_and_backups_is_reported() {
     run(&program, &secrets, &[of_file], &["wallet", "create", "--json"]);
     assert_eq!(run(&program, &secrets, &[of_file, of_backup], &["backup", file, "--json"]), "");
     let notice = run(&program, &secrets, &[of_file], &["backup", shared, "--json"]);
-    assert!(notice.contains("opens with the secrets file's passphrase") && notice.contains(of_backup.0), "{notice}");
+    assert!(
+        notice.contains("opens with the secrets file's passphrase") && notice.contains(of_backup.0),
+        "{notice}"
+    );
 
-    // The backup opens only with its own passphrase, and the new secrets file only with the passphrase given for it.
+    // The backup opens only with its own passphrase, and the new secrets file only with the
+    // passphrase given for it.
     let wrong = refusal_with_passphrase(&bare, of_file.1, &["restore", file]);
     assert!(wrong.contains("passphrase is wrong"), "{wrong}");
-    let (new, anew) = (beside(&bare, "secrets"), ("TILLGATE_PASSPHRASE", "of the new secrets file"));
+    let (new, anew) =
+        (beside(&bare, "secrets"), ("TILLGATE_PASSPHRASE", "of the new secrets file"));
     assert_eq!(run(&bare, &new, &[anew, of_backup], &["restore", file, "--json"]), "");
     run(&bare, &new, &[anew], &["wallet", "info"]);
-    let notice = run(&other, &beside(&other, "secrets"), &[of_file], &["restore", shared, "--json"]);
+    let notice =
+        run(&other, &beside(&other, "secrets"), &[of_file], &["restore", shared, "--json"]);
     assert!(notice.contains("the new secrets file opens with the backup's passphrase"), "{notice}");
 }
 
@@ -151,7 +162,8 @@ async fn an_old_backup_repeats_no_payout_and_reuses_no_address() {
     let file = beside(scene.gateway.program(), "old.backup");
     backup(scene.gateway.program(), &file);
 
-    // The first installation continues: it sends the payout and serves more customers, one of whom pays.
+    // The first installation continues: it sends the payout and serves more customers, one of whom
+    // pays.
     scene.set_faults(json!({"keysLocked": false})).await;
     scene.gateway.program().output(&["payouts", "retry"]);
     scene.mine(1).await;
@@ -169,7 +181,11 @@ async fn an_old_backup_repeats_no_payout_and_reuses_no_address() {
     // The backup is restored on the chain that the first installation left.
     let bare = Program::new();
     json_with_passphrase(&bare, &["restore", file.to_str().unwrap()]);
-    fs::copy(scene.gateway.program().env_dir().join("sandbox.db"), bare.env_dir().join("sandbox.db")).unwrap();
+    fs::copy(
+        scene.gateway.program().env_dir().join("sandbox.db"),
+        bare.env_dir().join("sandbox.db"),
+    )
+    .unwrap();
     let gateway = Tillgate::start_with_key(bare, scene.key().clone());
     let client = &gateway.client;
     client.advance_clock(60).await;
@@ -182,17 +198,31 @@ async fn an_old_backup_repeats_no_payout_and_reuses_no_address() {
         "the first installation's transaction: {record}"
     );
     assert_eq!(client.outputs_to(RENT).await.len(), 1, "the payout is not sent twice");
-    assert_eq!(gateway.program().json(&["wallet", "info"])["balanceBtc"], funds_of_copy, "both have the same balance");
+    assert_eq!(
+        gateway.program().json(&["wallet", "info"])["balanceBtc"],
+        funds_of_copy,
+        "both have the same balance"
+    );
     let statement = gateway.program().json(&["statement", "--currency", "USD"]);
-    let kinds: Vec<&str> =
-        statement["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
+    let kinds: Vec<&str> = statement["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|item| item["kind"].as_str())
+        .collect();
     assert!(kinds.iter().any(|kind| kind.contains("PAYOUT")), "{statement}");
-    // Another copy made a transaction after the backup, so the sender is on hold until staff release it.
+    // Another copy made a transaction after the backup, so the sender is on hold until staff
+    // release it.
     let status = gateway.program().json(&["status"]);
     assert!(status["senderHold"].as_str().is_some_and(|why| !why.is_empty()), "{status}");
     let request = json!({"btcAmount": btc(100_000), "currency": "EUR", "address": RENT});
     let refused = client.post("/v2/payouts?autoApprove=true", &request).await;
-    assert_eq!(refused.status, StatusCode::CONFLICT, "the copy paid this address: {}", refused.text());
+    assert_eq!(
+        refused.status,
+        StatusCode::CONFLICT,
+        "the copy paid this address: {}",
+        refused.text()
+    );
     let later = client.post("/v2/payouts?autoApprove=true&again=true", &request).await.ok();
     assert_eq!(later["status"], "QUEUED", "{later}");
     client.mine(1).await;
@@ -216,32 +246,44 @@ fn backups_and_restores_never_prompt_a_script() {
     let file = beside(&program, "till.backup");
     let name = file.to_str().unwrap();
     let missing = refusal_with_passphrase(&program, PASSPHRASE, &["backup", name]);
-    assert!(missing.contains(&program.env_dir().display().to_string()) && !program.data_dir().exists(), "{missing}");
+    assert!(
+        missing.contains(&program.env_dir().display().to_string()) && !program.data_dir().exists(),
+        "{missing}"
+    );
     program.create_data_dir();
     for args in [&["backup", name][..], &["backup", "--set-passphrase"], &["restore", name]] {
         let line = program.refusal(&[args, &["--json"]].concat());
-        assert!(line.contains("TILLGATE_PASSPHRASE") || line.contains("holds this environment"), "{args:?}: {line}");
+        assert!(
+            line.contains("TILLGATE_PASSPHRASE") || line.contains("holds this environment"),
+            "{args:?}: {line}"
+        );
     }
     let short = refusal_with_passphrase(&program, "short", &["backup", name]);
     assert!(short.contains("at least 8 characters"), "{short}");
     assert!(!file.exists());
     assert!(refusal_with_passphrase(&program, PASSPHRASE, &["backup"]).contains("backupFolder"));
     let nowhere = beside(&program, "nowhere").join("till.backup");
-    let nowhere = refusal_with_passphrase(&program, PASSPHRASE, &["backup", nowhere.to_str().unwrap()]);
+    let nowhere =
+        refusal_with_passphrase(&program, PASSPHRASE, &["backup", nowhere.to_str().unwrap()]);
     assert!(nowhere.contains("there is no folder") && nowhere.contains("make it"), "{nowhere}");
-    // A relative path is resolved in the caller's folder, and the passphrase may come from a file descriptor.
+    // A relative path is resolved in the caller's folder, and the passphrase may come from a file
+    // descriptor.
     let folder = program.data_dir().parent().unwrap();
     fs::write(folder.join("passphrase"), format!("{PASSPHRASE}\n")).unwrap();
     let mut by_descriptor = std::process::Command::new("sh");
     let backup = program.command(&["backup", "here.backup", "--passphrase-fd", "3"]);
-    by_descriptor.args(["-c", r#"exec "$@" 3<passphrase"#, "sh"]).arg(backup.get_program()).args(backup.get_args());
+    by_descriptor
+        .args(["-c", r#"exec "$@" 3<passphrase"#, "sh"])
+        .arg(backup.get_program())
+        .args(backup.get_args());
     program.isolate(&mut by_descriptor);
     let output = by_descriptor.current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 
     let bare = Program::new();
     let here = folder.join("here.backup");
-    let wrong = refusal_with_passphrase(&bare, "another passphrase", &["restore", here.to_str().unwrap()]);
+    let wrong =
+        refusal_with_passphrase(&bare, "another passphrase", &["restore", here.to_str().unwrap()]);
     assert!(wrong.contains("passphrase is wrong") && !bare.data_dir().exists(), "{wrong}");
     json_with_passphrase(&bare, &["restore", here.to_str().unwrap()]);
     let twice = refusal_with_passphrase(&bare, PASSPHRASE, &["restore", here.to_str().unwrap()]);
@@ -274,7 +316,11 @@ async fn a_killed_restore_is_completed_by_the_same_command() {
             json_with_passphrase(&bare, &["restore", file.to_str().unwrap()]);
         }
         assert_eq!(balance(&bare), funds, "{point}");
-        assert_eq!(fs::read_dir(bare.data_dir()).unwrap().count(), 1, "{point} left a second entry");
+        assert_eq!(
+            fs::read_dir(bare.data_dir()).unwrap().count(),
+            1,
+            "{point} left a second entry"
+        );
     }
     assert_eq!(killed, 5, "each point but the last leaves no environment");
 }
@@ -290,15 +336,13 @@ async fn a_killed_backup_leaves_a_complete_file_or_none() {
         assert_eq!(command.output().unwrap().status.code(), None, "{point} was not passed");
         assert_eq!(file.exists(), is_there, "{point}");
         backup(&program, &beside(&program, "next.backup"));
-        let hidden = fs::read_dir(file.parent().unwrap())
-            .unwrap()
-            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"));
+        let hidden = fs::read_dir(file.parent().unwrap()).unwrap().filter(|entry| {
+            entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part")
+        });
         assert_eq!(hidden.count(), 0, "{point}");
-        assert!(
-            !fs::read_dir(program.env_dir())
-                .unwrap()
-                .any(|entry| { entry.unwrap().file_name().to_string_lossy().starts_with("backing-up") })
-        );
+        assert!(!fs::read_dir(program.env_dir()).unwrap().any(|entry| {
+            entry.unwrap().file_name().to_string_lossy().starts_with("backing-up")
+        }));
         if is_there {
             json_with_passphrase(&Program::new(), &["restore", file.to_str().unwrap()]);
         }
@@ -320,8 +364,13 @@ async fn a_running_gateway_makes_and_reports_nightly_backups() {
         program.json(&["backup", "--show"])["last"]["file"].as_str().map(PathBuf::from)
     });
     let file = file.await;
-    assert!(file.starts_with(&folder) && file.to_string_lossy().contains("tillgate-test-"), "{}", file.display());
-    // The stored key verifies the backup without a passphrase; another machine needs the passphrase.
+    assert!(
+        file.starts_with(&folder) && file.to_string_lossy().contains("tillgate-test-"),
+        "{}",
+        file.display()
+    );
+    // The stored key verifies the backup without a passphrase; another machine needs the
+    // passphrase.
     assert_eq!(program.json(&["wallet", "verify-backup", file.to_str().unwrap()])["ok"], true);
     json_with_passphrase(&Program::new(), &["restore", file.to_str().unwrap()]);
     let other = Scene::open().await;
@@ -382,21 +431,26 @@ fn an_error_names_the_passphrase_variable_that_was_tried() {
     let (opened, said) = run(&program, false, &["wallet", "verify-backup", typed]);
     assert!(!opened && said.contains("passphrase is wrong"), "{said}");
     let tried = said.split("passphrase is wrong").nth(1).unwrap();
-    assert!(tried.contains("in TILLGATE_PASSPHRASE was tried") && tried.contains(of_backup), "{said}");
+    assert!(
+        tried.contains("in TILLGATE_PASSPHRASE was tried") && tried.contains(of_backup),
+        "{said}"
+    );
     let mut restoring = bare.command(&["restore", typed]);
     restoring.env(of_file, "of the secrets file");
     let said = String::from_utf8(restoring.output().unwrap().stderr).unwrap();
     assert!(said.contains("in TILLGATE_PASSPHRASE was tried"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 
-    // A backup made with the stored key is verified with that key, whatever passphrase is exported for the secrets
-    // file.
+    // A backup made with the stored key is verified with that key, whatever passphrase is exported
+    // for the secrets file.
     assert!(run(&program, false, &["settings", "set", "backupFolder", stored.to_str().unwrap()]).0);
     assert!(run(&program, true, &["backup", "--set-passphrase"]).0);
     assert!(run(&program, false, &["backup"]).0);
     let is_backup = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "backup");
-    let nightly = fs::read_dir(&stored).unwrap().map(|entry| entry.unwrap().path()).find(is_backup).unwrap();
-    let (opened, said) = run(&program, false, &["wallet", "verify-backup", nightly.to_str().unwrap()]);
+    let nightly =
+        fs::read_dir(&stored).unwrap().map(|entry| entry.unwrap().path()).find(is_backup).unwrap();
+    let (opened, said) =
+        run(&program, false, &["wallet", "verify-backup", nightly.to_str().unwrap()]);
     assert!(opened && said.contains("in TILLGATE_PASSPHRASE"), "{said}");
 }
 

@@ -1,5 +1,5 @@
-//! Refusals of bad requests by shops and attackers. Every refusal is a JSON array that names the wrong field, and
-//! creates no payment.
+//! Refusals of bad requests by shops and attackers. Every refusal is a JSON array that names the
+//! wrong field, and creates no payment.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -77,7 +77,8 @@ async fn a_revoked_key_is_refused_at_once_and_its_name_is_free_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_without_the_permission_is_refused() {
     let s = Scene::open().await;
-    let reader = s.with_key(s.gateway.program().create_key("reader", &["--permissions", "payments.read"]));
+    let reader =
+        s.with_key(s.gateway.program().create_key("reader", &["--permissions", "payments.read"]));
     reader.get("/v2/payments/10/0").await.ok();
     reader.post(NEW, &payment_request("10.00", s.shop.url())).await.field_errors(403);
     expect_no_payment(&s).await;
@@ -103,9 +104,12 @@ async fn key_guessing_is_rate_limited_without_affecting_the_shop() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_host_header_gets_421() {
     let s = Scene::open().await;
-    for (host, status) in
-        [("attacker.example", 421), ("127.0.0.1.attacker.example", 421), ("localhost", 200), ("LOCALHOST:7421", 200)]
-    {
+    for (host, status) in [
+        ("attacker.example", 421),
+        ("127.0.0.1.attacker.example", 421),
+        ("localhost", 200),
+        ("LOCALHOST:7421", 200),
+    ] {
         let request = s.request(Method::GET, "/v2/payments/10/0").header(HOST, host);
         let answer = s.send(request.body(Body::empty()).unwrap()).await;
         assert_eq!(answer.status, status, "{host}: {}", answer.text());
@@ -127,7 +131,16 @@ async fn bodies_that_are_too_large_too_deep_or_no_json_are_refused() {
     post_bytes(&s, deep).await.field_errors(400);
     let latin = b"{\"message\": \"caf\xe9\"}".to_vec();
     post_bytes(&s, latin).await.field_errors(400);
-    for body in ["", "{", "[]", "null", "\"text\"", "{\"amount\": 1} x", "{'amount': 1}", "{\"amount\": 01}"] {
+    for body in [
+        "",
+        "{",
+        "[]",
+        "null",
+        "\"text\"",
+        "{\"amount\": 1} x",
+        "{'amount': 1}",
+        "{\"amount\": 01}",
+    ] {
         post_bytes(&s, body).await.field_errors(400);
     }
     let good = payment_request("10.00", s.shop.url()).to_string();
@@ -140,11 +153,13 @@ async fn bodies_that_are_too_large_too_deep_or_no_json_are_refused() {
 async fn a_wrong_method_path_or_content_type_gets_its_own_status() {
     let s = Scene::open().await;
     let body = payment_request("10.00", s.shop.url()).to_string();
-    let form = s.request(Method::POST, NEW).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+    let form =
+        s.request(Method::POST, NEW).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
     s.send(form.body(Body::from(body.clone())).unwrap()).await.field_errors(415);
     let untyped = s.request(Method::POST, NEW).body(Body::from(body.clone())).unwrap();
     s.send(untyped).await.field_errors(415);
-    let charset = s.request(Method::POST, NEW).header(CONTENT_TYPE, "application/json; charset=utf-8");
+    let charset =
+        s.request(Method::POST, NEW).header(CONTENT_TYPE, "application/json; charset=utf-8");
     s.send(charset.body(Body::from(body)).unwrap()).await.ok();
     let ignored = s.request(Method::GET, "/v2/payments/10/0").header(CONTENT_TYPE, "text/plain");
     s.send(ignored.body(Body::empty()).unwrap()).await.ok();
@@ -158,13 +173,22 @@ async fn a_wrong_method_path_or_content_type_gets_its_own_status() {
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_amounts_are_refused() {
     let s = Scene::open().await;
-    let bad = ["0", "0.00", "-1", "1e400", "NaN", "0.001", "", " 1", "1,00", "0x10", "1.", "Infinity"];
-    for amount in bad.iter().map(|amount| json!(amount)).chain([json!(true), json!(null), json!([1]), json!({})]) {
+    let bad =
+        ["0", "0.00", "-1", "1e400", "NaN", "0.001", "", " 1", "1,00", "0x10", "1.", "Infinity"];
+    for amount in bad.iter().map(|amount| json!(amount)).chain([
+        json!(true),
+        json!(null),
+        json!([1]),
+        json!({}),
+    ]) {
         let answer = s.post(NEW, &request_with(&s.shop, "amount", amount.clone())).await;
         assert_eq!(fields(&answer), ["amount"], "{amount}: {}", answer.text());
     }
     let thirty = "9".repeat(30);
-    assert_eq!(fields(&s.post(NEW, &request_with(&s.shop, "amount", json!(thirty))).await), ["amount"]);
+    assert_eq!(
+        fields(&s.post(NEW, &request_with(&s.shop, "amount", json!(thirty))).await),
+        ["amount"]
+    );
     for raw in ["-1", "0", "1e400", "0.001", &thirty] {
         let body = payment_request("TEN", s.shop.url()).to_string().replace("\"TEN\"", raw);
         assert_eq!(fields(&post_bytes(&s, body).await), ["amount"], "{raw}");
@@ -172,9 +196,14 @@ async fn invalid_amounts_are_refused() {
     let mut yen = request_with(&s.shop, "amount", json!("1.5"));
     yen["currency"] = json!("JPY");
     assert_eq!(fields(&s.post(NEW, &yen).await), ["amount"]);
-    // The first price is below the dust limit of the address, the second above the number of all bitcoins.
+    // The first price is below the dust limit of the address, the second above the number of all
+    // bitcoins.
     for amount in ["0.01", "9999999999999"] {
-        assert_eq!(fields(&s.post(NEW, &request_with(&s.shop, "amount", json!(amount))).await), ["amount"], "{amount}");
+        assert_eq!(
+            fields(&s.post(NEW, &request_with(&s.shop, "amount", json!(amount))).await),
+            ["amount"],
+            "{amount}"
+        );
     }
     expect_no_payment(&s).await;
     yen["amount"] = json!("1500.00");
@@ -191,7 +220,8 @@ async fn a_currency_that_is_unknown_or_without_a_rate_is_refused() {
         assert_eq!(fields(&answer), ["currency"], "{currency}");
     }
     s.set_rates(json!({ "EUR": null })).await;
-    let field_errors = s.post(NEW, &request_with(&s.shop, "currency", json!("EUR"))).await.field_errors(503);
+    let field_errors =
+        s.post(NEW, &request_with(&s.shop, "currency", json!("EUR"))).await.field_errors(503);
     assert_eq!(field_errors[0].0, "RATE_UNAVAILABLE");
     expect_no_payment(&s).await;
     s.set_rates(json!({ "EUR": "60000.00" })).await;
@@ -220,7 +250,8 @@ async fn invalid_notification_and_redirect_urls_are_refused() {
             let answer = s.post(NEW, &request_with(&s.shop, field, json!(url))).await;
             assert_eq!(fields(&answer), [field], "{url:?}");
         }
-        let answer = s.post(NEW, &request_with(&s.shop, "redirectUrls", json!({ "expired": url }))).await;
+        let answer =
+            s.post(NEW, &request_with(&s.shop, "redirectUrls", json!({ "expired": url }))).await;
         assert_eq!(fields(&answer).len(), 1, "{url:?}: {}", answer.text());
     }
     expect_no_payment(&s).await;
@@ -237,12 +268,21 @@ async fn long_texts_and_control_characters_are_refused() {
         ("merchantTransactionId", "x".repeat(256)),
         ("merchantTransactionId", "a\u{7f}".to_owned()),
     ] {
-        assert_eq!(fields(&s.post(NEW, &request_with(&s.shop, field, json!(value))).await), [field], "{value:?}");
+        assert_eq!(
+            fields(&s.post(NEW, &request_with(&s.shop, field, json!(value))).await),
+            [field],
+            "{value:?}"
+        );
     }
-    for (field, value) in
-        [("message", "ü".repeat(512)), ("message", "a\tb\r\nc".to_owned()), ("merchantTransactionId", String::new())]
-    {
-        assert_eq!(s.post(NEW, &request_with(&s.shop, field, json!(value))).await.ok()[field], value.as_str());
+    for (field, value) in [
+        ("message", "ü".repeat(512)),
+        ("message", "a\tb\r\nc".to_owned()),
+        ("merchantTransactionId", String::new()),
+    ] {
+        assert_eq!(
+            s.post(NEW, &request_with(&s.shop, field, json!(value))).await.ok()[field],
+            value.as_str()
+        );
     }
 }
 
@@ -251,11 +291,18 @@ async fn all_field_errors_are_listed_and_unknown_fields_ignored() {
     let s = Scene::open().await;
     let mut found = fields(&s.post(NEW, &json!({})).await);
     found.sort();
-    assert_eq!(found, ["amount", "currency", "merchantTransactionId", "message", "notificationUrl"]);
-    let several = json!({ "amount": "-1", "currency": "XXX", "notificationUrl": "x", "message": null });
+    assert_eq!(
+        found,
+        ["amount", "currency", "merchantTransactionId", "message", "notificationUrl"]
+    );
+    let several =
+        json!({ "amount": "-1", "currency": "XXX", "notificationUrl": "x", "message": null });
     let mut found = fields(&s.post(NEW, &several).await);
     found.sort();
-    assert_eq!(found, ["amount", "currency", "merchantTransactionId", "message", "notificationUrl"]);
+    assert_eq!(
+        found,
+        ["amount", "currency", "merchantTransactionId", "message", "notificationUrl"]
+    );
     s.post(NEW, &request_with(&s.shop, "btcPercentageToKeep", json!(100))).await.ok();
 }
 
@@ -263,7 +310,9 @@ async fn all_field_errors_are_listed_and_unknown_fields_ignored() {
 async fn malformed_and_unknown_ids_get_404() {
     let s = Scene::open().await;
     let unknown = "0".repeat(40);
-    for id in [unknown.as_str(), "0", &"0".repeat(39), &"0".repeat(41), &"G".repeat(40), "%00", "..%2f.."] {
+    for id in
+        [unknown.as_str(), "0", &"0".repeat(39), &"0".repeat(41), &"G".repeat(40), "%00", "..%2f.."]
+    {
         s.get(&format!("/v2/payments/{id}")).await.field_errors(404);
         s.get(&format!("/v2/anomalies/{id}")).await.field_errors(404);
         s.post_empty(&format!("/v2/payments/notify/{id}")).await.field_errors(404);
@@ -278,12 +327,17 @@ async fn pages_past_the_end_are_empty_and_bad_bounds_are_refused() {
     s.bill("10.00").await;
     for offset in ["1", "1000000", "9007199254740993"] {
         let page = s.get(&format!("/v2/payments/10/{offset}")).await.ok();
-        assert_eq!((&page["items"], &page["paginationInfo"]["itemsCount"]), (&json!([]), &json!(1)), "{offset}");
+        assert_eq!(
+            (&page["items"], &page["paginationInfo"]["itemsCount"]),
+            (&json!([]), &json!(1)),
+            "{offset}"
+        );
     }
     for path in ["0/0", "501/0", "-1/0", "10/-1", "x/0", "10/x", "10/99999999999999999999"] {
         s.get(&format!("/v2/payments/{path}")).await.field_errors(400);
     }
-    for query in ["status=PAID", "timeFrom=yesterday", "timeTo=2026-13-01T00:00:00Z", "btcTxId=zz"] {
+    for query in ["status=PAID", "timeFrom=yesterday", "timeTo=2026-13-01T00:00:00Z", "btcTxId=zz"]
+    {
         s.get(&format!("/v2/payments/10/0?{query}")).await.field_errors(400);
     }
     for query in ["limit=0", "limit=501", "offset=-1", "begin=x", "anomalyType=ODD"] {

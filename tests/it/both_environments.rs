@@ -1,4 +1,5 @@
-//! The command line with two environments: commands that name no environment, and commands that must name one.
+//! The command line with two environments: commands that name no environment, and commands that
+//! must name one.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -19,11 +20,20 @@ fn mark_production_wallet(program: &Program) -> PathBuf {
     folder
 }
 
-/// Creates production's folder. Commands without the secrets file cannot open it, because there is no keyring.
+/// Creates production's folder. Commands without the secrets file cannot open it, because there is
+/// no keyring.
 fn make_production(program: &Program) {
-    let mut command = program.command(&["settings", "set", "batchSeconds", "9", "--environment", "production"]);
+    let mut command =
+        program.command(&["settings", "set", "batchSeconds", "9", "--environment", "production"]);
     command.env("TILLGATE_SECRETS_FILE", program.data_dir().with_file_name("secrets"));
-    assert!(command.env("TILLGATE_PASSPHRASE", "a passphrase of the test").output().unwrap().status.success());
+    assert!(
+        command
+            .env("TILLGATE_PASSPHRASE", "a passphrase of the test")
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,10 +64,17 @@ fn if_no_environment_can_be_served_both_reasons_are_printed() {
     let program = Program::new();
     program.create_data_dir();
     mark_production_wallet(&program);
-    fs::write(program.env_dir().join("tillgate.db"), "no database at all, but long enough to be looked at").unwrap();
+    fs::write(
+        program.env_dir().join("tillgate.db"),
+        "no database at all, but long enough to be looked at",
+    )
+    .unwrap();
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     let last = line.lines().last().unwrap();
-    assert!(last.starts_with("tillgate: nothing is served. production: ") && last.contains("; test: "), "{line}");
+    assert!(
+        last.starts_with("tillgate: nothing is served. production: ") && last.contains("; test: "),
+        "{line}"
+    );
 }
 
 #[test]
@@ -82,17 +99,30 @@ fn with_two_environments_the_chosen_default_is_printed() {
     make_production(&program);
     let told = program.output(&["keys", "list", "--json"]);
     assert!(told.status.success() && serde_json::from_slice::<Value>(&told.stdout).is_ok());
-    assert_eq!(told.stderr, b"tillgate: this was environment test (--environment chooses another)\n");
-    assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "the command names it");
+    assert_eq!(
+        told.stderr,
+        b"tillgate: this was environment test (--environment chooses another)\n"
+    );
+    assert_eq!(
+        program.output(&["keys", "list", "--environment", "test"]).stderr,
+        b"",
+        "the command names it"
+    );
 
     // Production has a wallet from now on, so it is the default, and remedies name it.
     mark_production_wallet(&program);
     let refusal = program.refusal(&["keys", "list"]);
-    assert!(refusal.contains("keyring") && refusal.contains("(this was environment production"), "{refusal}");
+    assert!(
+        refusal.contains("keyring") && refusal.contains("(this was environment production"),
+        "{refusal}"
+    );
     assert_eq!(refusal.lines().count(), 1, "{refusal}");
     let told = program.output(&["doctor"]);
     let checks = String::from_utf8_lossy(&told.stdout).into_owned();
-    assert!(!checks.contains("`tillgate doctor") && !checks.contains("`tillgate serve`"), "{checks}");
+    assert!(
+        !checks.contains("`tillgate doctor") && !checks.contains("`tillgate serve`"),
+        "{checks}"
+    );
     assert!(String::from_utf8_lossy(&told.stderr).contains("this was environment production"));
 }
 
@@ -101,7 +131,11 @@ fn with_two_environments_a_changing_command_must_name_one() {
     let program = Program::new();
     program.create_data_dir();
     make_production(&program);
-    assert_eq!(program.json(&["keys", "create", "early"])["name"], "early", "production has no wallet yet");
+    assert_eq!(
+        program.json(&["keys", "create", "early"])["name"],
+        "early",
+        "production has no wallet yet"
+    );
     mark_production_wallet(&program);
     let id = "ab".repeat(20);
     for line in [
@@ -110,7 +144,17 @@ fn with_two_environments_a_changing_command_must_name_one() {
         &["hmac-key", "rotate"],
         &["settings", "set", "batchSeconds", "3"],
         &["limits", "set", "--daily", "0.5"],
-        &["payouts", "request", "--address", "a", "--btc", "0.0001", "--currency", "USD", "--approve"],
+        &[
+            "payouts",
+            "request",
+            "--address",
+            "a",
+            "--btc",
+            "0.0001",
+            "--currency",
+            "USD",
+            "--approve",
+        ],
         &["payouts", "approve", &id],
         &["anomalies", "dismiss", &id, "--reason", "none"],
         &["wallet", "create"],

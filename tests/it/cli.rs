@@ -18,9 +18,12 @@ fn shown(program: &Program, args: &[&str]) -> String {
 #[test]
 fn wrong_usage_exits_with_status_2_and_help_with_0() {
     let program = Program::new();
-    for args in
-        [&["nonsense"][..], &["keys", "create"], &["payments", "list", "--limit", "0"], &["serve", "--listen", "x"]]
-    {
+    for args in [
+        &["nonsense"][..],
+        &["keys", "create"],
+        &["payments", "list", "--limit", "0"],
+        &["serve", "--listen", "x"],
+    ] {
         let output = program.output(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
@@ -37,11 +40,15 @@ fn the_command_line_speaks_english_in_every_locale() {
     program.create_data_dir();
     let german = |args: &[&str]| {
         let mut command = program.command(args);
-        let output = command.env("TILLGATE_LANGUAGE", "de-AT").env("LANG", "de_AT.UTF-8").output().unwrap();
+        let output =
+            command.env("TILLGATE_LANGUAGE", "de-AT").env("LANG", "de_AT.UTF-8").output().unwrap();
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
     };
     let [help, _] = german(&["payments", "--help"]);
-    assert!(help.contains("Cancel a payment") && help.contains("Usage: tillgate payments"), "{help}");
+    assert!(
+        help.contains("Cancel a payment") && help.contains("Usage: tillgate payments"),
+        "{help}"
+    );
     let [keys, _] = german(&["keys", "list"]);
     assert_eq!(keys, "No keys: make one with `tillgate keys create NAME`.\n");
 }
@@ -101,10 +108,14 @@ fn a_missing_data_directory_is_named_and_not_created() {
     assert_eq!((&found["ok"], &found["checks"][0]["name"]), (&json!(false), &json!("folder")));
     assert!(!program.data_dir().exists());
 
-    // A setting may be changed before the first start; the command then names the folder that it creates.
+    // A setting may be changed before the first start; the command then names the folder that it
+    // creates.
     let set = program.output(&["settings", "set", "merchantName", "Till", "--json"]);
     let said = String::from_utf8(set.stderr).unwrap();
-    assert!(set.status.success() && said.contains(&program.env_dir().display().to_string()), "{said}");
+    assert!(
+        set.status.success() && said.contains(&program.env_dir().display().to_string()),
+        "{said}"
+    );
     assert_eq!(serde_json::from_slice::<Value>(&set.stdout).unwrap()["value"], "Till");
     assert_eq!(
         program.output(&["settings", "set", "merchantName", "Shop"]).stderr,
@@ -119,7 +130,9 @@ fn a_missing_data_directory_is_named_and_not_created() {
 fn a_command_ends_silently_when_its_output_pipe_closes() {
     let program = Program::new();
     program.create_data_dir();
-    for args in [&["settings", "list"][..], &["statement", "--currency", "USD"], &["status", "--json"]] {
+    for args in
+        [&["settings", "list"][..], &["statement", "--currency", "USD"], &["status", "--json"]]
+    {
         let (nobody_reads, writes) = std::io::pipe().unwrap();
         drop(nobody_reads);
         let output = program.command(args).stdout(writes).output().unwrap();
@@ -144,7 +157,8 @@ async fn commands_without_a_gateway_take_effect_at_its_start() {
     assert_eq!(program.json(&["status"])["serving"], true);
     assert_eq!(shown(program, &["settings", "get", "merchantName"]), "Café Genève\n");
     let keys = program.json(&["keys", "list"]);
-    let names: Vec<_> = keys["items"].as_array().unwrap().iter().map(|key| text(&key["name"])).collect();
+    let names: Vec<_> =
+        keys["items"].as_array().unwrap().iter().map(|key| text(&key["name"])).collect();
     assert!(names.contains(&"till".to_owned()) && names.contains(&"shop".to_owned()), "{names:?}");
     assert!(!keys.to_string().contains("secret"), "a secret is shown only at its creation");
     assert!(gateway.stop().await.success());
@@ -174,13 +188,20 @@ fn json_output_has_the_documented_fields() {
     assert_eq!(hmac.as_object().unwrap().len(), 1);
     let settings = program.json(&["settings", "list"]);
     for setting in settings["items"].as_array().unwrap() {
-        assert!(setting["name"].is_string() && setting["value"].is_string() && setting["default"].is_string());
+        assert!(
+            setting["name"].is_string()
+                && setting["value"].is_string()
+                && setting["default"].is_string()
+        );
         let one = program.json(&["settings", "get", &text(&setting["name"])]);
         assert_eq!(&one, setting);
     }
-    for list in
-        [&["payments", "list"][..], &["anomalies", "list"], &["deliveries", "list", "--failed"], &["keys", "list"]]
-    {
+    for list in [
+        &["payments", "list"][..],
+        &["anomalies", "list"],
+        &["deliveries", "list", "--failed"],
+        &["keys", "list"],
+    ] {
         assert!(program.json(list)["items"].is_array(), "{list:?}");
     }
 }
@@ -192,9 +213,14 @@ async fn settings_apply_at_once_and_refusals_tell_the_bounds() {
     let line = program.refusal(&["settings", "set", "currencies", "USD,XXX"]);
     assert!(line.contains("currencies must be"), "{line}");
     program.set("currencies", "EUR");
-    let refused = s.post("/v2/payments/new", &crate::harness::client::payment_request("10.00", s.shop.url())).await;
+    let refused = s
+        .post("/v2/payments/new", &crate::harness::client::payment_request("10.00", s.shop.url()))
+        .await;
     assert_eq!(refused.field_errors(400)[0].1.as_deref(), Some("currency"));
-    assert_eq!(program.json(&["settings", "unset", "currencies"])["value"], "USD,EUR,GBP,AUD,JPY,CAD");
+    assert_eq!(
+        program.json(&["settings", "unset", "currencies"])["value"],
+        "USD,EUR,GBP,AUD,JPY,CAD"
+    );
     s.bill("10.00").await;
     let line = program.refusal(&["settings", "set", "addressType", "bip86"]);
     assert!(line.contains("fixed"), "{line}");
@@ -238,7 +264,10 @@ fn environment_variables_override_settings() {
     let mut command = program.command(&["status"]);
     let output = command.env("TILLGATE_TOLERANCE_PER_MILLE", "900").output().unwrap();
     let line = String::from_utf8_lossy(&output.stderr);
-    assert!(line.contains("TILLGATE_TOLERANCE_PER_MILLE") && line.contains("from 0 to 100"), "{line}");
+    assert!(
+        line.contains("TILLGATE_TOLERANCE_PER_MILLE") && line.contains("from 0 to 100"),
+        "{line}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -257,7 +286,15 @@ async fn the_payments_list_aligns_amounts_searches_and_pages() {
     assert!(one.contains("UNCONFIRMED") && one.contains("mempool"), "{one}");
     let payment = program.json(&["payments", "show", &small.id]);
     let txid = payment["transactions"][0]["btcTxId"].as_str().unwrap();
-    for search in [&small.id, &small.address, &small.id[7..20], &small.address[9..], txid, &txid[5..18], "1,00"] {
+    for search in [
+        &small.id,
+        &small.address,
+        &small.id[7..20],
+        &small.address[9..],
+        txid,
+        &txid[5..18],
+        "1,00",
+    ] {
         let found = program.json(&["payments", "list", "--search", search]);
         assert_eq!(found["items"][0]["paymentId"], json!(small.id), "{search}");
         assert_eq!(found["itemsCount"], 1);
@@ -281,9 +318,17 @@ async fn payments_are_printed_for_a_spreadsheet() {
     assert_eq!(lines.len(), 3, "{table}");
     assert!(lines[0].starts_with("creationTime,state,price,currency,btcAmount,"), "{table}");
     assert!(lines[1].contains(",NEW,1000.00,USD,") && lines[1].ends_with(&large.id), "{table}");
-    assert!(lines[2].contains(",UNCONFIRMED,1.00,USD,") && lines[2].ends_with(&small.id), "{table}");
-    let txid = s.gateway.program().json(&["payments", "show", &small.id])["transactions"][0]["btcTxId"].clone();
-    assert!(lines[2].ends_with(&format!(",{},false,{}", txid.as_str().unwrap(), small.id)), "{table}");
+    assert!(
+        lines[2].contains(",UNCONFIRMED,1.00,USD,") && lines[2].ends_with(&small.id),
+        "{table}"
+    );
+    let txid =
+        s.gateway.program().json(&["payments", "show", &small.id])["transactions"][0]["btcTxId"]
+            .clone();
+    assert!(
+        lines[2].ends_with(&format!(",{},false,{}", txid.as_str().unwrap(), small.id)),
+        "{table}"
+    );
     let paid = shown(program, &["payments", "list", "--format", "csv", "--status", "UNCONFIRMED"]);
     assert_eq!(paid.split_terminator("\r\n").collect::<Vec<_>>(), [lines[0], lines[2]]);
 }
@@ -301,11 +346,21 @@ async fn lists_for_a_german_spreadsheet_have_its_marks() {
         String::from_utf8(output.stdout).unwrap()
     };
     let payments = german(&["payments", "list", "--format", "spreadsheet"]);
-    assert!(payments.starts_with("\u{feff}creationTime;state;price;currency;btcAmount;"), "{payments}");
-    assert!(payments.contains(";1000,00;USD;") && payments.ends_with(&format!(";false;{}\r\n", bill.id)), "{payments}");
+    assert!(
+        payments.starts_with("\u{feff}creationTime;state;price;currency;btcAmount;"),
+        "{payments}"
+    );
+    assert!(
+        payments.contains(";1000,00;USD;")
+            && payments.ends_with(&format!(";false;{}\r\n", bill.id)),
+        "{payments}"
+    );
     let statement = german(&["statement", "--currency", "USD", "--format", "spreadsheet"]);
     let row = statement.lines().nth(1).unwrap();
-    assert!(statement.starts_with("\u{feff}time;kind;btcAmount;currency;fiatAmount;"), "{statement}");
+    assert!(
+        statement.starts_with("\u{feff}time;kind;btcAmount;currency;fiatAmount;"),
+        "{statement}"
+    );
     assert!(row.contains(";PAYMENT;0,") && row.contains(";USD;1000,00;"), "{statement}");
 }
 
@@ -314,15 +369,22 @@ fn the_backends_password_is_read_from_stdin_and_never_shown() {
     let program = Program::new();
     program.create_data_dir();
     let mut command = program.command(&["settings", "set", "backendPassword", "-", "--json"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(b"correct horse\n").unwrap();
     let output = child.wait_with_output().unwrap();
-    let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (told, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{complaint}");
     let kept = std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap();
     assert!(kept.contains("correct horse"), "without a keyring the password is in secrets.json");
     let listed = program.json(&["settings", "list"]).to_string();
-    let database = String::from_utf8_lossy(&std::fs::read(program.database()).unwrap()).into_owned();
+    let database =
+        String::from_utf8_lossy(&std::fs::read(program.database()).unwrap()).into_owned();
     for shown in [told.as_ref(), complaint.as_ref(), &listed, &database] {
         assert!(!shown.contains("correct horse"), "{shown}");
     }
@@ -338,9 +400,13 @@ fn stored_secrets(program: &Program) -> String {
 fn a_password_may_not_be_empty_too_long_or_an_argument() {
     let program = Program::new();
     program.create_data_dir();
-    let set = |pair: &str, typed: &str| program.output_with_stdin(program.command(&["settings", "set", pair]), typed);
+    let set = |pair: &str, typed: &str| {
+        program.output_with_stdin(program.command(&["settings", "set", pair]), typed)
+    };
     assert!(set("backendPassword=-", "correct horse\n").status.success());
-    for (typed, why) in [("", "settings unset"), ("\n", "settings unset"), (&"x".repeat(9_000), "at most")] {
+    for (typed, why) in
+        [("", "settings unset"), ("\n", "settings unset"), (&"x".repeat(9_000), "at most")]
+    {
         let refused = set("backendPassword=-", typed);
         let complaint = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(refused.status.code(), Some(1), "{complaint}");
@@ -361,7 +427,8 @@ fn a_password_is_stored_only_together_with_its_settings() {
         let command = program.command(&["settings", "set", "batchSeconds=7", "backendPassword=-"]);
         program.output_with_stdin(command, "correct horse\n").status.success()
     };
-    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON settings BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    let refuse =
+        "CREATE TRIGGER refuse BEFORE INSERT ON settings BEGIN SELECT RAISE(ABORT, 'no room'); END";
     let disk = rusqlite::Connection::open(program.database()).unwrap();
     disk.execute_batch(refuse).unwrap();
     assert!(!set() && !stored_secrets(&program).contains("correct horse"));

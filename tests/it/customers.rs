@@ -1,5 +1,5 @@
-//! Customers who pay in unusual ways: bumped fees, evicted and reorganised transactions, several transactions at once.
-//! Also the merchant's rules for tolerance, confirmations and zero-conf.
+//! Customers who pay in unusual ways: bumped fees, evicted and reorganised transactions, several
+//! transactions at once. Also the merchant's rules for tolerance, confirmations and zero-conf.
 
 use serde_json::json;
 
@@ -23,7 +23,9 @@ async fn a_fee_bump_after_the_deadline_keeps_the_payment_in_time() {
     s.mine(2).await;
     s.expect_anomalies(&bill, &[]).await;
     s.shop
-        .wait_for_record(&bill.id, "the new transaction", |r| r["btcTransactions"][0]["btcTxId"] == bumped.as_str())
+        .wait_for_record(&bill.id, "the new transaction", |r| {
+            r["btcTransactions"][0]["btcTxId"] == bumped.as_str()
+        })
         .await;
 }
 
@@ -50,9 +52,12 @@ async fn an_evicted_transaction_still_counts_and_is_rebroadcast() {
     let txid = s.pay(&bill.id).await;
     s.evict(&txid).await;
     s.expect(&bill, "UNCONFIRMED").await;
-    // The sandbox refuses the evicted transaction until the next block. Then the gateway's rebroadcast is accepted.
+    // The sandbox refuses the evicted transaction until the next block. Then the gateway's
+    // rebroadcast is accepted.
     s.mine_empty(1).await;
-    let back = async || s.sandbox_state().await["mempool"].as_array()?.contains(&json!(txid)).then_some(());
+    let back = async || {
+        s.sandbox_state().await["mempool"].as_array()?.contains(&json!(txid)).then_some(())
+    };
     crate::harness::wait_for("the transaction in the mempool again", back).await;
     s.mine(1).await;
     s.expect(&bill, "CONFIRMED").await;
@@ -92,7 +97,8 @@ async fn a_reorged_unconfirmed_payment_waits_for_all_confirmations() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_price_decides_the_required_confirmations() {
     let s = Scene::open().await;
-    for (price, confirmations) in [("1000.00", 1), ("1000.01", 3), ("10000.00", 3), ("10000.01", 6)] {
+    for (price, confirmations) in [("1000.00", 1), ("1000.01", 3), ("10000.00", 3), ("10000.01", 6)]
+    {
         let bill = s.bill(price).await;
         s.pay(&bill.id).await;
         for _ in 0..confirmations {
@@ -121,7 +127,8 @@ async fn a_payment_keeps_the_confirmation_rule_of_its_creation() {
 #[tokio::test(flavor = "multi_thread")]
 async fn zero_conf_confirms_payments_up_to_its_limit() {
     let s = Scene::open_with(&[("zeroConfUpTo", "50")]).await;
-    let (small, at_bound, above) = (s.bill("10.00").await, s.bill("50.00").await, s.bill("50.01").await);
+    let (small, at_bound, above) =
+        (s.bill("10.00").await, s.bill("50.00").await, s.bill("50.01").await);
     for bill in [&small, &at_bound, &above] {
         s.pay(&bill.id).await;
     }
@@ -165,7 +172,10 @@ async fn an_underpayment_within_the_tolerance_is_confirmed() {
     s.pay_sats(&short.id, least - 1).await;
     s.mine(1).await;
     let payment = s.expect(&enough, "CONFIRMED").await;
-    assert_eq!(u64::try_from(sats(&payment["remainingToPayBtc"])).unwrap(), enough.amount_sats - least);
+    assert_eq!(
+        u64::try_from(sats(&payment["remainingToPayBtc"])).unwrap(),
+        enough.amount_sats - least
+    );
     s.expect(&short, "UNDERPAID").await;
 }
 
@@ -189,7 +199,8 @@ async fn two_concurrent_payments_are_not_mixed_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn coins_in_time_or_grace_count_after_a_backend_outage() {
     let s = Scene::open().await;
-    let (early, graced, late) = (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
+    let (early, graced, late) =
+        (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
     s.set_faults(json!({ "chainDown": true })).await;
     s.advance_clock(20 * 60).await;
     s.pay(&early.id).await;

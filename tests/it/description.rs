@@ -19,11 +19,17 @@ async fn the_description_is_as_strict_as_the_server() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openapi");
     let mut schemathesis = Command::new("schemathesis");
     schemathesis.arg("--config-file").arg(config.join("schemathesis.toml"));
-    schemathesis.args(["run", &format!("{}/v2/openapi.json", gateway.client.base()), "--checks", "all"]);
+    schemathesis.args([
+        "run",
+        &format!("{}/v2/openapi.json", gateway.client.base()),
+        "--checks",
+        "all",
+    ]);
     schemathesis.args(["--seed", "1", "--max-examples", REQUESTS, "--warnings", "off"]);
     let key = gateway.client.key();
     schemathesis.args(["--auth", &format!("{}:{}", key.name, key.secret)]);
     schemathesis.env("PYTHONPATH", config).env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&folder);
-    let output = schemathesis.output().expect("schemathesis is missing: run scripts/install-tools.sh");
+    let output =
+        schemathesis.output().expect("schemathesis is missing: run scripts/install-tools.sh");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

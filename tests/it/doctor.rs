@@ -28,7 +28,10 @@ async fn doctor_names_a_server_that_accepts_no_notification() {
     let check = checks.iter().find(|check| check["name"] == "notifications").unwrap();
     let message = text(&check["message"]);
     assert_eq!(check["ok"], false);
-    assert!(message.contains("127.0.0.1:1 (1 waiting)") && message.contains("deliveries list --failed"), "{message}");
+    assert!(
+        message.contains("127.0.0.1:1 (1 waiting)") && message.contains("deliveries list --failed"),
+        "{message}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,7 +39,8 @@ async fn doctor_passes_a_sound_gateway_and_names_each_fault() {
     let mut gateway = Tillgate::start().await;
     let program = gateway.program();
     let doctor = program.json(&["doctor"]);
-    let mut names: Vec<_> = doctor["checks"].as_array().unwrap().iter().map(|check| text(&check["name"])).collect();
+    let mut names: Vec<_> =
+        doctor["checks"].as_array().unwrap().iter().map(|check| text(&check["name"])).collect();
     names.sort();
     assert_eq!(
         names,

@@ -10,10 +10,12 @@ use serde_json::Value;
 
 use crate::harness::{Program, program, wait_for};
 
-/// Limit for the program's peak memory, in kilobytes: a response of 48 MiB that is being read, and a debug build.
+/// Limit for the program's peak memory, in kilobytes: a response of 48 MiB that is being read, and
+/// a debug build.
 const PEAK_MAX_KB: u64 = 350_000;
 
-/// A JSON list of small objects with this size in bytes. Parsed objects would take eighty times as much memory.
+/// A JSON list of small objects with this size in bytes. Parsed objects would take eighty times as
+/// much memory.
 fn objects(bytes: usize) -> Vec<u8> {
     let unit = br#"{"":0},"#;
     let mut list = vec![b'['];
@@ -69,10 +71,14 @@ fn answer_as_node(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let calls: Vec<Value> = serde_json::from_slice(&body).ok()?;
     let replies = calls.iter().enumerate().map(|(number, call)| {
         let result = if number == 0 { objects(47 * 1_024 * 1_024) } else { b"null".to_vec() };
-        [format!(r#"{{"id":{},"error":null,"result":"#, call["id"]).as_bytes(), &result, b"}"].concat()
+        [format!(r#"{{"id":{},"error":null,"result":"#, call["id"]).as_bytes(), &result, b"}"]
+            .concat()
     });
     let body = [b"[".as_slice(), &replies.collect::<Vec<_>>().join(&b','), b"]"].concat();
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
     Some([head.as_bytes(), &body].concat())
 }
 
@@ -100,7 +106,9 @@ impl RegtestGateway {
         let command = |args: &[&str]| -> Command {
             let mut command = program.command(args);
             command.args(["--environment", "test"]);
-            command.env("TILLGATE_SECRETS_FILE", &secrets).env("TILLGATE_PASSPHRASE", "a passphrase of the test");
+            command
+                .env("TILLGATE_SECRETS_FILE", &secrets)
+                .env("TILLGATE_PASSPHRASE", "a passphrase of the test");
             command
         };
         let cookie = program.data_dir().with_file_name("cookie");

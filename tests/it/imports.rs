@@ -1,8 +1,8 @@
-//! Import rules, checked on the sources: no cycles among files, no upward imports among folders, and no imports from a
-//! module's own parent.
+//! Import rules, checked on the sources: no cycles among files, no upward imports among folders,
+//! and no imports from a module's own parent.
 //!
-//! Paths count in expressions as well as in `use`. A name that a module re-exports from a child counts as the child's.
-//! Tests may import freely.
+//! Paths count in expressions as well as in `use`. A name that a module re-exports from a child
+//! counts as the child's. Tests may import freely.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -133,7 +133,8 @@ impl<'ast> Visit<'ast> for Found {
 }
 
 fn add_leaves(tree: &syn::UseTree, before: &mut Written, leaves: &mut Vec<(String, Written)>) {
-    let with = |last: &syn::Ident| before.iter().cloned().chain([last.to_string()]).collect::<Written>();
+    let with =
+        |last: &syn::Ident| before.iter().cloned().chain([last.to_string()]).collect::<Written>();
     match tree {
         syn::UseTree::Path(path) => {
             before.push(path.ident.to_string());
@@ -145,17 +146,23 @@ fn add_leaves(tree: &syn::UseTree, before: &mut Written, leaves: &mut Vec<(Strin
             leaves.push((before.last().cloned().unwrap_or_default(), before.clone()));
         }
         syn::UseTree::Name(name) => leaves.push((name.ident.to_string(), with(&name.ident))),
-        syn::UseTree::Rename(rename) => leaves.push((rename.rename.to_string(), with(&rename.ident))),
+        syn::UseTree::Rename(rename) => {
+            leaves.push((rename.rename.to_string(), with(&rename.ident)))
+        }
         syn::UseTree::Glob(_) => leaves.push(("*".to_owned(), before.clone())),
-        syn::UseTree::Group(group) => group.items.iter().for_each(|item| add_leaves(item, before, leaves)),
+        syn::UseTree::Group(group) => {
+            group.items.iter().for_each(|item| add_leaves(item, before, leaves))
+        }
     }
 }
 
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
-        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+        let condition =
+            attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
         let begins = |with: &str| condition.starts_with(with);
-        attribute.path().is_ident("cfg") && (condition == "test" || begins("all (test") || begins("any (test"))
+        attribute.path().is_ident("cfg")
+            && (condition == "test" || begins("all (test") || begins("any (test"))
     })
 }
 
@@ -178,12 +185,17 @@ impl Modules {
             }
             let below = child.ident.to_string();
             let at: PathBuf = children.join(format!("{below}.rs"));
-            self.read(&at, &children.join(&below), name.iter().cloned().chain([below.clone()]).collect());
+            self.read(
+                &at,
+                &children.join(&below),
+                name.iter().cloned().chain([below.clone()]).collect(),
+            );
         }
         self.0.insert(name, Module { paths: found.paths, reexports: found.reexports });
     }
 
-    /// The module of this crate to which a path written in `from` leads; `None` for another crate's.
+    /// The module of this crate to which a path written in `from` leads; `None` for another
+    /// crate's.
     fn target(&self, from: &Name, path: &[String]) -> Option<Name> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
@@ -245,7 +257,9 @@ fn cycle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
             return false;
         }
         way.push(at);
-        let found = imports.get(at).is_some_and(|next| next.iter().any(|next| search(next, imports, way, done)));
+        let found = imports
+            .get(at)
+            .is_some_and(|next| next.iter().any(|next| search(next, imports, way, done)));
         if !found {
             way.pop();
         }
@@ -254,7 +268,8 @@ fn cycle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
     let mut done = BTreeSet::new();
     imports.keys().find_map(|at| {
         let mut way = Vec::new();
-        search(at, imports, &mut way, &mut done).then(|| way.into_iter().map(|name| name.join("::")).collect())
+        search(at, imports, &mut way, &mut done)
+            .then(|| way.into_iter().map(|name| name.join("::")).collect())
     })
 }
 
@@ -263,7 +278,10 @@ fn imports_have_no_cycles() {
     for (folder, root_file) in CRATES {
         let modules = Modules::of_crate(folder, root_file);
         let imports = modules.imports();
-        assert!(modules.0.len() < 2 || imports.values().any(|targets| !targets.is_empty()), "{folder}: nothing read");
+        assert!(
+            modules.0.len() < 2 || imports.values().any(|targets| !targets.is_empty()),
+            "{folder}: nothing read"
+        );
         assert_eq!(cycle(&imports), None, "{folder}");
     }
 }
@@ -272,7 +290,10 @@ fn imports_have_no_cycles() {
 fn an_import_cycle_is_found() {
     let name = |text: &str| vec![text.to_owned()];
     let (a, b, c) = (name("a"), name("b"), name("c"));
-    let straight = BTreeMap::from([(&a, BTreeSet::from([b.clone(), c.clone()])), (&b, BTreeSet::from([c.clone()]))]);
+    let straight = BTreeMap::from([
+        (&a, BTreeSet::from([b.clone(), c.clone()])),
+        (&b, BTreeSet::from([c.clone()])),
+    ]);
     assert_eq!(cycle(&straight), None);
     let round = BTreeMap::from([
         (&a, BTreeSet::from([b.clone()])),
@@ -308,10 +329,16 @@ fn modules_import_nothing_from_their_parents() {
         let modules = Modules::of_crate(folder, root_file);
         for (name, module) in &modules.0 {
             let leads_up = |path: &&Written| {
-                modules.target(name, path).is_some_and(|target| target.len() < name.len() && name.starts_with(&target))
+                modules
+                    .target(name, path)
+                    .is_some_and(|target| target.len() < name.len() && name.starts_with(&target))
             };
             let found = module.paths.iter().filter(leads_up);
-            upwards.extend(found.map(|path| format!("{folder}: {} imports {}", name.join("::"), path.join("::"))));
+            upwards.extend(
+                found.map(|path| {
+                    format!("{folder}: {} imports {}", name.join("::"), path.join("::"))
+                }),
+            );
         }
     }
     assert_eq!(upwards, Vec::<String>::new());
@@ -323,7 +350,9 @@ const OUTSIDE: &[&str] = &["src-tauri/shell", "src-tauri/bench/src", "tests"];
 #[test]
 fn the_gateway_exports_exactly_what_other_crates_use() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = syn::parse_file(&fs::read_to_string(root.join("src-tauri/gateway/src/lib.rs")).unwrap()).unwrap();
+    let source =
+        syn::parse_file(&fs::read_to_string(root.join("src-tauri/gateway/src/lib.rs")).unwrap())
+            .unwrap();
     let mut exports = Found::default();
     exports.visit_file(&source);
     let exported: BTreeSet<String> = exports.reexports.into_keys().collect();
@@ -337,7 +366,8 @@ fn the_gateway_exports_exactly_what_other_crates_use() {
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let mut found = Found::default();
                 found.visit_file(&syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
-                let of_the_gateway = found.paths.into_iter().filter(|path| path[0] == "tillgate_gateway");
+                let of_the_gateway =
+                    found.paths.into_iter().filter(|path| path[0] == "tillgate_gateway");
                 named.extend(of_the_gateway.filter_map(|path| path.last().cloned()));
             }
         }

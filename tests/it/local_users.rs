@@ -1,5 +1,5 @@
-//! Another user of the same machine made a folder, a socket or a link in place of this user's data. Only root can make
-//! another user's files; other users skip the tests that need them.
+//! Another user of the same machine made a folder, a socket or a link in place of this user's data.
+//! Only root can make another user's files; other users skip the tests that need them.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -32,7 +32,9 @@ fn forge(socket: &Path) {
         while let Ok((stream, _)) = listener.accept() {
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
             while let Some(Ok(_)) = lines.next() {
-                let answer = format!("{{\"ok\":{{\"name\":\"shop\",\"secret\":\"{FORGED}\",\"permissions\":[]}}}}\n");
+                let answer = format!(
+                    "{{\"ok\":{{\"name\":\"shop\",\"secret\":\"{FORGED}\",\"permissions\":[]}}}}\n"
+                );
                 if (&stream).write_all(answer.as_bytes()).is_err() {
                     break;
                 }
@@ -45,7 +47,10 @@ fn expect_forgery_refused(program: &Program) {
     let output = program.output(&["keys", "create", "shop"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(!String::from_utf8_lossy(&output.stdout).contains(FORGED), "the attacker's secret is shown");
+    assert!(
+        !String::from_utf8_lossy(&output.stdout).contains(FORGED),
+        "the attacker's secret is shown"
+    );
     assert!(said.contains("--data-dir"), "the remedy is named: {said}");
 }
 
@@ -58,7 +63,8 @@ fn a_forged_control_socket_is_refused() {
     program.create_data_dir();
     let socket = program.env_dir().join("control.sock");
     forge(&socket);
-    // First only the socket belongs to another user, as it may in a folder that others can write to.
+    // First only the socket belongs to another user, as it may in a folder that others can write
+    // to.
     chown(&socket, Some(NOBODY), None).unwrap();
     expect_forgery_refused(&program);
     // Then the whole folder belongs to the other user.
@@ -82,8 +88,10 @@ async fn a_gateway_of_another_user_is_refused() {
     let own = tempfile::TempDir::new().unwrap();
     fs::set_permissions(own.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = own.path().join("tillgate");
-    // A copy by this process could still be open for writing in a child of another test, and would not start.
-    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_tillgate")).arg(&copy).status().unwrap();
+    // A copy by this process could still be open for writing in a child of another test, and would
+    // not start.
+    let copied =
+        Command::new("cp").arg(env!("CARGO_BIN_EXE_tillgate")).arg(&copy).status().unwrap();
     assert!(copied.success());
     let mut serve = Command::new("setpriv");
     serve.args(["--reuid", "65534", "--clear-groups"]).arg(&copy);

@@ -1,5 +1,6 @@
-//! Failures of the machine: a full or read-only disk, a database that is locked, damaged or newer, a port in use, a
-//! missing keyring. Each failure is reported clearly and loses no data. The gateway recovers by itself if it can.
+//! Failures of the machine: a full or read-only disk, a database that is locked, damaged or newer,
+//! a port in use, a missing keyring. Each failure is reported clearly and loses no data. The
+//! gateway recovers by itself if it can.
 
 use std::fs;
 use std::io::Write as _;
@@ -27,7 +28,10 @@ async fn used_program() -> Program {
 /// Runs `serve`, which must fail to start; returns its standard error.
 fn refusal_to_serve(program: &Program) -> String {
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
-    assert!(line.lines().filter(|line| !line.trim().is_empty()).count() <= 3, "more than three lines: {line}");
+    assert!(
+        line.lines().filter(|line| !line.trim().is_empty()).count() <= 3,
+        "more than three lines: {line}"
+    );
     line
 }
 
@@ -67,16 +71,27 @@ async fn a_newer_database_with_a_wal_is_refused_and_keeps_its_data() {
     let program = gateway.into_program();
     let set_version = |version: i64| {
         let database = Connection::open(program.database()).unwrap();
-        database.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
-        let before: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        database
+            .set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+            .unwrap();
+        let before: i64 =
+            database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         database.pragma_update(None, "user_version", version).unwrap();
         before
     };
     let known = set_version(9_999);
-    assert!(fs::metadata(program.database().with_extension("db-wal")).unwrap().len() > 0, "the payment is in the WAL");
-    for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["payments", "list"], &["settings", "list"]] {
+    assert!(
+        fs::metadata(program.database().with_extension("db-wal")).unwrap().len() > 0,
+        "the payment is in the WAL"
+    );
+    for args in
+        [&["serve", "--listen", "127.0.0.1:0"][..], &["payments", "list"], &["settings", "list"]]
+    {
         let line = program.refusal(args);
-        assert!(line.contains("newer") && line.contains("install the newer Tillgate"), "{args:?}: {line}");
+        assert!(
+            line.contains("newer") && line.contains("install the newer Tillgate"),
+            "{args:?}: {line}"
+        );
     }
     assert_eq!(set_version(known), 9_999);
     let items = program.json(&["payments", "list"])["items"].clone();
@@ -87,8 +102,10 @@ async fn a_newer_database_with_a_wal_is_refused_and_keeps_its_data() {
 async fn a_clean_stop_leaves_the_database_in_one_file() {
     let program = used_program().await;
     let folder = program.database().with_file_name("");
-    let names: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     assert!(!names.iter().any(|name| name.ends_with("-wal")), "{names:?}");
 }
 
@@ -116,8 +133,8 @@ async fn a_locked_database_refuses_payments_until_it_is_released() {
     s.bill("10.00").await;
 }
 
-/// `serve` in a mount namespace of its own, after `prepare` changed the mounts there. An ordinary user first becomes
-/// root of a user namespace.
+/// `serve` in a mount namespace of its own, after `prepare` changed the mounts there. An ordinary
+/// user first becomes root of a user namespace.
 fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");
@@ -125,7 +142,16 @@ fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Comm
         command.args(["--user", "--map-root-user"]);
     }
     let script = format!("set -e; {prepare}; exec \"$@\"");
-    command.args(["sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_tillgate"), "serve", "--listen", "127.0.0.1:0"]);
+    command.args([
+        "sh",
+        "-c",
+        &script,
+        "sh",
+        env!("CARGO_BIN_EXE_tillgate"),
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+    ]);
     command.arg("--data-dir").arg(data_dir);
     program.isolate(&mut command);
     command
@@ -137,8 +163,11 @@ async fn a_full_disk_refuses_payments_and_loses_none() {
     let key = program.create_key("disk", &["--permissions", "full"]);
     let small = TempDir::new().unwrap();
     let (data, disk) = (program.data_dir().display(), small.path().display());
-    let prepare = format!("mount -t tmpfs -o size=1200m tmpfs {disk}; cp -a {data} {disk}/data; exec 2>{disk}/log");
-    let (mut child, api) = serve(serve_in_namespace(&program, &prepare, &small.path().join("data")));
+    let prepare = format!(
+        "mount -t tmpfs -o size=1200m tmpfs {disk}; cp -a {data} {disk}/data; exec 2>{disk}/log"
+    );
+    let (mut child, api) =
+        serve(serve_in_namespace(&program, &prepare, &small.path().join("data")));
     let client = crate::harness::client::Client::new(&api, key);
     let before = client.get("/v2/payments/10/0").await.ok();
 
@@ -161,11 +190,15 @@ async fn a_full_disk_refuses_payments_and_loses_none() {
     let field_errors = wait_for("a refusal for lack of space", refused).await.field_errors(503);
     assert_eq!(field_errors, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
     let items = client.get("/v2/payments/500/0").await.ok();
-    assert!(items["paginationInfo"]["itemsCount"].as_u64() >= before["paginationInfo"]["itemsCount"].as_u64());
+    assert!(
+        items["paginationInfo"]["itemsCount"].as_u64()
+            >= before["paginationInfo"]["itemsCount"].as_u64()
+    );
 
     fs::remove_file(&filler).unwrap();
     drop(file);
-    let taken = async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
+    let taken =
+        async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
     wait_for("an accepted payment once there is space again", taken).await;
     let after = client.get("/v2/payments/500/0").await.ok();
     assert_eq!(
@@ -193,7 +226,8 @@ async fn an_unwritable_log_stops_no_payment() {
     let request = payment_request("10.00", "http://127.0.0.1:1");
     client.post("/v2/payments/new", &request).await.field_errors(503);
     locker.execute_batch("ROLLBACK").unwrap();
-    let taken = async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
+    let taken =
+        async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
     wait_for("an accepted payment once the database is unlocked", taken).await;
     child.kill().unwrap();
     child.wait().unwrap();

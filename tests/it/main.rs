@@ -1,5 +1,5 @@
-//! Scenarios over HTTP against the real program on its sandbox, from the view of a shop, a customer and a merchant's
-//! staff. The tests do not use the gateway's code.
+//! Scenarios over HTTP against the real program on its sandbox, from the view of a shop, a customer
+//! and a merchant's staff. The tests do not use the gateway's code.
 
 #![cfg(test)]
 

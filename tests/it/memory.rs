@@ -1,5 +1,5 @@
-//! A running gateway keeps no secrets in its memory, and a crash leaves no core dump. Only root may read the memory of
-//! a process; other users skip that test.
+//! A running gateway keeps no secrets in its memory, and a crash leaves no core dump. Only root may
+//! read the memory of a process; other users skip that test.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -42,7 +42,10 @@ fn with_secrets(program: &Program, args: &[&str]) -> Command {
     fs::create_dir_all(&credentials).unwrap();
     fs::write(credentials.join("passphrase"), format!("{OF_FILE}\n")).unwrap();
     let mut command = program.command(args);
-    command.arg("--secrets-file").arg(beside(program, "secrets")).env("CREDENTIALS_DIRECTORY", credentials);
+    command
+        .arg("--secrets-file")
+        .arg(beside(program, "secrets"))
+        .env("CREDENTIALS_DIRECTORY", credentials);
     command
 }
 
@@ -63,7 +66,9 @@ fn secrets_in_memory(process: Pid, secrets: &[Wanted]) -> Vec<String> {
     let maps = fs::read_to_string(format!("{folder}/maps")).unwrap();
     let mut memory = File::open(format!("{folder}/mem")).unwrap();
     let mut found = Vec::new();
-    for map in maps.lines().filter(|map| map.split(' ').nth(1).is_some_and(|mode| mode.starts_with("rw"))) {
+    for map in
+        maps.lines().filter(|map| map.split(' ').nth(1).is_some_and(|mode| mode.starts_with("rw")))
+    {
         let (from, to) = map.split(' ').next().unwrap().split_once('-').unwrap();
         let [mut at, end] = [from, to].map(|address| u64::from_str_radix(address, 16).unwrap());
         while at < end {
@@ -119,7 +124,10 @@ async fn pay_out(program: &Program, api: &str) {
     let request = json!({ "btcAmount": "0.00010000", "currency": "USD", "address": RENT });
     let payout = client.post("/v2/payouts?autoApprove=true", &request).await.ok();
     let path = format!("/v2/payouts/{}", text(&payout["payoutId"]));
-    wait_for("the payout", async || (client.get(&path).await.ok()["status"] == "SENT").then_some(())).await;
+    wait_for("the payout", async || {
+        (client.get(&path).await.ok()["status"] == "SENT").then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,7 +142,11 @@ async fn a_running_gateway_keeps_no_words_or_passphrase_in_memory() {
     let serving = Serving(child);
     let (process, secrets) = (Pid::from_child(&serving.0), secrets_of(&words));
     let known = Wanted { name: api.clone(), bytes: api.clone().into_bytes() };
-    assert_eq!(secrets_in_memory(process, &[known]), [api.as_str()], "the search must find a text that is in memory");
+    assert_eq!(
+        secrets_in_memory(process, &[known]),
+        [api.as_str()],
+        "the search must find a text that is in memory"
+    );
     // The gateway may erase a secret a moment after its response arrives.
     let expect_none_left = |after: &str| {
         let mut left = Vec::new();
@@ -147,7 +159,8 @@ async fn a_running_gateway_keeps_no_words_or_passphrase_in_memory() {
         assert_eq!(left, Vec::<String>::new(), "in the memory after {after}");
     };
     expect_none_left("the start");
-    let proved = program.output_with_stdin(program.command(&["wallet", "verify-backup"]), &format!("{words}\n"));
+    let proved = program
+        .output_with_stdin(program.command(&["wallet", "verify-backup"]), &format!("{words}\n"));
     assert!(proved.status.success(), "{}", String::from_utf8_lossy(&proved.stderr));
     expect_none_left("the verification of the words");
     let file = beside(&program, "till.backup");
@@ -182,5 +195,7 @@ async fn a_gateway_that_crashes_leaves_no_core_dump() {
 }
 
 fn is_dumped(folder: &Path) -> bool {
-    fs::read_dir(folder).unwrap().any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with("core"))
+    fs::read_dir(folder)
+        .unwrap()
+        .any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with("core"))
 }

@@ -1,4 +1,5 @@
-//! A hostile client attacks the gateway with connections and requests; authenticated clients are still served.
+//! A hostile client attacks the gateway with connections and requests; authenticated clients are
+//! still served.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -21,7 +22,10 @@ fn authority(client: &Client) -> &str {
 /// The bytes of a request with an API key and without a body.
 fn authenticated_request(client: &Client, method: &str, path: &str) -> String {
     let key = client.key().basic();
-    format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: {key}\r\n\r\n", authority(client))
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: {key}\r\n\r\n",
+        authority(client)
+    )
 }
 
 /// A connection to the gateway from one of this machine's own addresses.
@@ -36,7 +40,8 @@ async fn connect_from(client: &Client, address: &str) -> TcpStream {
 /// Raises this process's own limit of file descriptors, for the connections of the test.
 fn raise_own_limit() {
     let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum.map(|most| most.min(4_096)).or(Some(4_096)), ..limit };
+    let raised =
+        Rlimit { current: limit.maximum.map(|most| most.min(4_096)).or(Some(4_096)), ..limit };
     setrlimit(Resource::Nofile, raised).unwrap();
 }
 
@@ -48,8 +53,8 @@ async fn status_line(stream: &mut BufReader<TcpStream>) -> String {
     line
 }
 
-/// Growth of the gateway's peak memory since this value was created, in kilobytes. The growth leaves out the size of a
-/// debug build, about 40 MB that vary from run to run.
+/// Growth of the gateway's peak memory since this value was created, in kilobytes. The growth
+/// leaves out the size of a debug build, about 40 MB that vary from run to run.
 struct MemoryGrowth<'a> {
     gateway: &'a Tillgate,
     before_kb: u64,
@@ -67,7 +72,9 @@ impl<'a> MemoryGrowth<'a> {
 
 /// A number from `/proc/PID/status` about the gateway's memory, in kilobytes.
 fn memory_kb(gateway: &Tillgate, figure: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.pid().as_raw_nonzero())).unwrap();
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", gateway.pid().as_raw_nonzero()))
+            .unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(figure)).unwrap();
     line.trim().trim_end_matches("kB").trim().parse().unwrap()
 }
@@ -78,7 +85,10 @@ async fn silent_connections_do_not_lock_out_clients() {
     let gateway = Tillgate::start_with_fd_limit(Program::new(), 1_024).await;
     let client = &gateway.client;
     let mut early = BufReader::new(connect_from(client, "127.0.0.1").await);
-    early.write_all(authenticated_request(client, "GET", "/v2/payments/x").as_bytes()).await.unwrap();
+    early
+        .write_all(authenticated_request(client, "GET", "/v2/payments/x").as_bytes())
+        .await
+        .unwrap();
     assert!(status_line(&mut early).await.contains("404"));
     let mut silent = Vec::new();
     for _ in 0..985 {
@@ -88,12 +98,17 @@ async fn silent_connections_do_not_lock_out_clients() {
     }
     client.get(LIST).await.ok();
     assert_eq!(gateway.program().json(&["status"])["serving"], true);
-    early.write_all(authenticated_request(client, "GET", "/v2/payments/x").as_bytes()).await.unwrap();
+    early
+        .write_all(authenticated_request(client, "GET", "/v2/payments/x").as_bytes())
+        .await
+        .unwrap();
     let mut rest = String::new();
     while !rest.contains("404 Not Found") {
         rest.clear();
-        let read =
-            tokio::time::timeout(TIMEOUT, early.read_line(&mut rest)).await.expect("a response in time").unwrap();
+        let read = tokio::time::timeout(TIMEOUT, early.read_line(&mut rest))
+            .await
+            .expect("a response in time")
+            .unwrap();
         assert!(read > 0, "the authenticated connection was closed");
     }
     drop(silent);
@@ -104,8 +119,7 @@ async fn make_fat_payments(s: &Scene) {
     let long_url = format!("{}/{}", s.shop.url(), "u".repeat(1_200));
     let mut fat = payment_request("10.00", &long_url);
     fat["message"] = json!("\\".repeat(500));
-    fat["redirectUrls"] =
-        json!({ "expired": long_url, "confirmed": long_url, "invalid": long_url, "unconfirmed": long_url });
+    fat["redirectUrls"] = json!({ "expired": long_url, "confirmed": long_url, "invalid": long_url, "unconfirmed": long_url });
     for _ in 0..500 {
         s.post("/v2/payments/new", &fat).await.ok();
     }
@@ -123,12 +137,18 @@ async fn a_thousand_unread_lists_take_little_memory() {
         for list in 0..50 {
             // One address may hold half of all connections.
             let mut stream = connect_from(&reader, &format!("127.0.0.{}", 2 + list % 4)).await;
-            stream.write_all(authenticated_request(&reader, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
+            stream
+                .write_all(authenticated_request(&reader, "GET", "/v2/payments/500/0").as_bytes())
+                .await
+                .unwrap();
             unread.push(stream);
         }
     }
     for stream in &unread {
-        tokio::time::timeout(TIMEOUT, stream.readable()).await.expect("the beginning of a response").unwrap();
+        tokio::time::timeout(TIMEOUT, stream.readable())
+            .await
+            .expect("the beginning of a response")
+            .unwrap();
     }
     let mut begun = 0;
     for stream in &unread {
@@ -136,7 +156,8 @@ async fn a_thousand_unread_lists_take_little_memory() {
         let read = stream.try_read(&mut head).unwrap();
         begun += usize::from(head[..read].ends_with(b"200"));
     }
-    // On a slow machine the gateway may drop a list that makes no progress, and begin another list in its place.
+    // On a slow machine the gateway may drop a list that makes no progress, and begin another list
+    // in its place.
     assert!((128..160).contains(&begun), "{begun} lists were begun for all keys together");
     let peak_kb = growth.peak_kb();
     assert!(peak_kb < 150_000, "{peak_kb} kB");
@@ -151,14 +172,21 @@ async fn unread_lists_of_one_key_take_little_memory() {
     let items = whole.ok()["items"].as_array().unwrap().len();
     assert_eq!(items, 500);
     let mut unread = Vec::new();
-    // One fewer than a key's limit for unread responses, because the key makes another request meanwhile.
+    // One fewer than a key's limit for unread responses, because the key makes another request
+    // meanwhile.
     for _ in 0..15 {
         let mut stream = connect_from(&s, "127.0.0.1").await;
-        stream.write_all(authenticated_request(&s, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
+        stream
+            .write_all(authenticated_request(&s, "GET", "/v2/payments/500/0").as_bytes())
+            .await
+            .unwrap();
         unread.push(stream);
     }
     for stream in &unread {
-        tokio::time::timeout(TIMEOUT, stream.readable()).await.expect("the beginning of a list").unwrap();
+        tokio::time::timeout(TIMEOUT, stream.readable())
+            .await
+            .expect("the beginning of a list")
+            .unwrap();
     }
     s.get(LIST).await.ok();
     let peak_kb = growth.peak_kb();
@@ -168,7 +196,10 @@ async fn unread_lists_of_one_key_take_little_memory() {
     let mut stream = unread.swap_remove(0);
     let mut chunk = vec![0; 1 << 16];
     while !answer.ends_with(b"0\r\n\r\n") && !answer.ends_with(b"\"offset\":0}}") {
-        let read = tokio::time::timeout(TIMEOUT, stream.read(&mut chunk)).await.expect("the rest").unwrap();
+        let read = tokio::time::timeout(TIMEOUT, stream.read(&mut chunk))
+            .await
+            .expect("the rest")
+            .unwrap();
         assert!(read > 0, "the list broke off");
         answer.extend_from_slice(&chunk[..read]);
     }
@@ -178,8 +209,8 @@ async fn unread_lists_of_one_key_take_little_memory() {
 #[tokio::test(flavor = "multi_thread")]
 async fn serde_jsons_private_key_is_an_ordinary_json_key() {
     let s = Scene::open().await;
-    // serde_json would parse the text under this key anew, with a new count of nesting levels. So 12 texts of 126
-    // levels each would pass its limit of 128.
+    // serde_json would parse the text under this key anew, with a new count of nesting levels. So
+    // 12 texts of 126 levels each would pass its limit of 128.
     let mut body = "1".to_owned();
     for _ in 0..12 {
         let deep = format!("{}{body}{}", "[".repeat(126), "]".repeat(126));
@@ -189,7 +220,8 @@ async fn serde_jsons_private_key_is_an_ordinary_json_key() {
     for path in ["/sandbox/blocks", "/v2/sandbox/reorg", "/v2/payments/new"] {
         let request = s.request(Method::POST, path).header(CONTENT_TYPE, "application/json");
         let answer = s.send(request.body(Body::from(body.clone())).unwrap()).await;
-        let expected = if path == "/sandbox/blocks" { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+        let expected =
+            if path == "/sandbox/blocks" { StatusCode::OK } else { StatusCode::BAD_REQUEST };
         assert_eq!(answer.status, expected, "{path}: {}", answer.text());
     }
     s.get(LIST).await.ok();
@@ -228,13 +260,15 @@ async fn the_list_of_field_errors_is_bounded() {
         s.get(&format!("{LIST}?{right}")).await.field_errors(400),
         [("VALIDATION_FAILED".into(), Some("status".into()))]
     );
-    let rates: serde_json::Map<String, Value> = (0..4_000).map(|n| (format!("X{n}"), json!(1))).collect();
+    let rates: serde_json::Map<String, Value> =
+        (0..4_000).map(|n| (format!("X{n}"), json!(1))).collect();
     let answer = s.send_json(Method::PUT, "/sandbox/rates", &Value::Object(rates)).await;
     answer.field_errors(400);
     assert!(answer.body.len() <= 20_000, "{} bytes", answer.body.len());
     let long = "x".repeat(60_000);
     let twice = format!(r#"{{"{long}":1,"{long}":1}}"#).replace(&long, &long[..30_000]);
-    let request = s.request(Method::POST, "/v2/payments/new").header(CONTENT_TYPE, "application/json");
+    let request =
+        s.request(Method::POST, "/v2/payments/new").header(CONTENT_TYPE, "application/json");
     let answer = s.send(request.body(Body::from(twice)).unwrap()).await;
     answer.field_errors(400);
     assert!(answer.body.len() <= 20_000, "{} bytes", answer.body.len());

@@ -33,7 +33,10 @@ async fn a_refused_notification_is_retried_under_the_same_id() {
     }
     s.shop.behave(Behaviour::Accept);
     s.advance_clock(6 * 60).await;
-    wait_for("the accepted attempt", async || s.shop.received().iter().any(|one| one.accepted).then_some(())).await;
+    wait_for("the accepted attempt", async || {
+        s.shop.received().iter().any(|one| one.accepted).then_some(())
+    })
+    .await;
     let received = s.shop.received();
     assert_eq!(received.len(), 5);
     for one in &received {
@@ -54,7 +57,11 @@ async fn a_newer_notification_supersedes_a_failed_older_one() {
     s.expect_notified(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
     s.advance_clock(3_600).await;
     s.bill("11.00").await;
-    assert_eq!(s.shop.records_of(&bill.id).len(), 2, "the older notification is superseded, not retried");
+    assert_eq!(
+        s.shop.records_of(&bill.id).len(),
+        2,
+        "the older notification is superseded, not retried"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,7 +87,10 @@ async fn a_closing_server_is_retried_and_an_endless_one_is_cut_off() {
     wait_for("both deliveries stored", async || (deliveries(&s).len() == 2).then_some(())).await;
     assert_eq!((closing.calls(), endless.calls()), (1, 1));
     s.advance_clock(12).await;
-    wait_for("the second call to the server that closes", async || (closing.calls() == 2).then_some(())).await;
+    wait_for("the second call to the server that closes", async || {
+        (closing.calls() == 2).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,13 +102,17 @@ async fn a_server_that_never_answers_delays_no_other() {
         let payment = s.new_payment("10.00", hanging.url()).await;
         s.pay(&text(&payment["paymentId"])).await;
     }
-    wait_for("eight attempts without a response", async || (hanging.received().len() == 8).then_some(())).await;
+    wait_for("eight attempts without a response", async || {
+        (hanging.received().len() == 8).then_some(())
+    })
+    .await;
     let bill = s.bill("10.00").await;
     s.pay(&bill.id).await;
     s.expect_notified(&bill, &["UNCONFIRMED"]).await;
     assert_eq!(hanging.received().len(), 8, "never more than eight at once to one server");
     // After ten seconds without a response the attempt ends, and is stored as failed.
-    let given_up = async || deliveries(&s).into_iter().find(|delivery| delivery["statusCode"].is_null());
+    let given_up =
+        async || deliveries(&s).into_iter().find(|delivery| delivery["statusCode"].is_null());
     let delivery = wait_for("an attempt that timed out", given_up).await;
     assert!(delivery["error"].is_string(), "{delivery}");
 }
@@ -111,13 +125,16 @@ async fn retries_end_after_three_days_and_a_resend_starts_anew() {
     s.pay(&bill.id).await;
     wait_for("the first attempt", async || (deliveries(&s).len() == 1).then_some(())).await;
     s.advance_clock(3 * 24 * 3_600).await;
-    wait_for("the last attempt, at the end of the three days", async || (deliveries(&s).len() == 2).then_some(()))
-        .await;
+    wait_for("the last attempt, at the end of the three days", async || {
+        (deliveries(&s).len() == 2).then_some(())
+    })
+    .await;
     s.advance_clock(24 * 3_600).await;
     s.shop.behave(Behaviour::Accept);
     let answer = s.post_empty(&format!("/v2/payments/notify/{}", bill.id)).await.ok();
     assert_eq!(answer, json!({ "value": 200 }));
-    wait_for("the resend", async || s.shop.received().iter().any(|one| one.accepted).then_some(())).await;
+    wait_for("the resend", async || s.shop.received().iter().any(|one| one.accepted).then_some(()))
+        .await;
     assert_eq!(s.shop.received().len(), 3);
 }
 
@@ -149,7 +166,10 @@ async fn a_rotated_hmac_key_signs_beside_the_old_one_for_a_day() {
     s.pay_sats(&bill.id, 5_000).await;
     s.expect_notified(&bill, &["UNDERPAID"]).await;
     let unsigned = s.shop.received().remove(0);
-    assert!(unsigned.header("x-bpg-signature").is_none() && unsigned.header("webhook-signature").is_none());
+    assert!(
+        unsigned.header("x-bpg-signature").is_none()
+            && unsigned.header("webhook-signature").is_none()
+    );
 
     let old = rotate();
     let new = rotate();
@@ -169,7 +189,10 @@ async fn a_rotated_hmac_key_signs_beside_the_old_one_for_a_day() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_without_a_url_is_never_notified() {
     let s = Scene::open().await;
-    let till = s.gateway.program().create_key("till", &["--permissions", "shop", "--notification-url-optional"]);
+    let till = s
+        .gateway
+        .program()
+        .create_key("till", &["--permissions", "shop", "--notification-url-optional"]);
     let client = s.with_key(till);
     let mut request = payment_request("10.00", s.shop.url());
     request.as_object_mut().unwrap().remove("notificationUrl");

@@ -1,5 +1,5 @@
-//! Another chain under the same data directory: the sandbox's file is gone or replaced by an older copy. New payments
-//! are seen, earlier payments are kept, and the merchant is warned.
+//! Another chain under the same data directory: the sandbox's file is gone or replaced by an older
+//! copy. New payments are seen, earlier payments are kept, and the merchant is warned.
 
 use std::fs;
 use std::path::PathBuf;

@@ -24,7 +24,10 @@ async fn the_page_tells_a_late_payer_not_to_pay_again() {
     assert!(nothing.contains("Nothing was received in time"), "{nothing}");
     s.pay(&bill.id).await;
     let late = page(&s, &bill.id).await;
-    assert!(late.contains("We did not see your payment in time.") && late.contains(NOT_AGAIN), "{late}");
+    assert!(
+        late.contains("We did not see your payment in time.") && late.contains(NOT_AGAIN),
+        "{late}"
+    );
     assert!(!late.contains("Nothing was received"), "{late}");
     s.mine(2).await;
     s.expect_anomalies(&bill, &[("LATE_PAYMENT", "OPEN")]).await;
@@ -42,9 +45,15 @@ async fn the_page_reports_a_wrong_sum_and_says_not_to_pay_again() {
     s.expect(&little, "INVALID").await;
     s.expect(&much, "INVALID").await;
     let (little, much) = (page(&s, &little.id).await, page(&s, &much.id).await);
-    assert!(little.contains("We received less than the amount.") && little.contains(NOT_AGAIN), "{little}");
+    assert!(
+        little.contains("We received less than the amount.") && little.contains(NOT_AGAIN),
+        "{little}"
+    );
     assert!(little.contains("0.00005000 BTC"), "{little}");
-    assert!(much.contains("We received more than the amount.") && much.contains(NOT_AGAIN), "{much}");
+    assert!(
+        much.contains("We received more than the amount.") && much.contains(NOT_AGAIN),
+        "{much}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,7 +66,10 @@ async fn the_page_of_a_confirmed_payment_reports_an_overpayment() {
     for bill in [&at_once, &twice] {
         s.expect(bill, "CONFIRMED").await;
         let shown = page(&s, &bill.id).await;
-        assert!(shown.contains("We received more than the amount.") && shown.contains("Paid"), "{shown}");
+        assert!(
+            shown.contains("We received more than the amount.") && shown.contains("Paid"),
+            "{shown}"
+        );
     }
 }
 
@@ -68,7 +80,10 @@ async fn the_page_reports_a_reversal_and_says_not_to_pay_again() {
     s.double_spend_by_reorg(1).await;
     s.expect(&bill, "INVALID").await;
     let shown = page(&s, &bill.id).await;
-    assert!(shown.contains("of your payment were taken back") && shown.contains(NOT_AGAIN), "{shown}");
+    assert!(
+        shown.contains("of your payment were taken back") && shown.contains(NOT_AGAIN),
+        "{shown}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,15 +98,26 @@ async fn a_customer_gives_the_address_of_a_refund_on_the_page() {
     assert!(asked["paymentPageUrl"].as_str().unwrap().ends_with(&bill.id), "{asked}");
     assert!(page(&s, &bill.id).await.contains("Where should the shop send your refund?"));
     let address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
-    let form = s.request(Method::POST, &format!("/pay/{}", bill.id)).body(format!("address={address}").into()).unwrap();
+    let form = s
+        .request(Method::POST, &format!("/pay/{}", bill.id))
+        .body(format!("address={address}").into())
+        .unwrap();
     assert_eq!(s.send(form).await.status, StatusCode::SEE_OTHER);
     assert!(page(&s, &bill.id).await.contains("The shop has your address"));
-    assert_eq!(s.gateway.program().json(&["anomalies", "show", &anomaly])["question"]["address"], address);
+    assert_eq!(
+        s.gateway.program().json(&["anomalies", "show", &anomaly])["question"]["address"],
+        address
+    );
     let elsewhere = "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t";
     for (paid, is_told) in [(elsewhere, false), (address, true)] {
-        let payout = s.gateway.program().json(&["anomalies", "refund", &anomaly, "--address", paid]);
+        let payout =
+            s.gateway.program().json(&["anomalies", "refund", &anomaly, "--address", paid]);
         s.expect_anomalies(&bill, &[("OVERPAYMENT", "REFUNDING")]).await;
-        assert_eq!(page(&s, &bill.id).await.contains("The shop has your address"), is_told, "{paid}");
+        assert_eq!(
+            page(&s, &bill.id).await.contains("The shop has your address"),
+            is_told,
+            "{paid}"
+        );
         s.gateway.program().json(&["payouts", "reject", payout["payoutId"].as_str().unwrap()]);
     }
 }
@@ -112,9 +138,13 @@ async fn the_page_uses_the_browsers_language() {
         ("en-GB;q=0.4,de;q=0", "en", "do not pay again"),
     ] {
         let request = s.request(axum::http::Method::GET, &format!("/pay/{}", bill.id));
-        let request = request.header("accept-language", asked).body(axum::body::Body::empty()).unwrap();
+        let request =
+            request.header("accept-language", asked).body(axum::body::Body::empty()).unwrap();
         let shown = s.send(request).await.text();
-        assert!(shown.contains(&format!("<html lang=\"{lang}\"")) && shown.contains(sentence), "{asked}: {shown}");
+        assert!(
+            shown.contains(&format!("<html lang=\"{lang}\"")) && shown.contains(sentence),
+            "{asked}: {shown}"
+        );
         assert!(shown.len() < 60_000, "{} bytes", shown.len());
     }
 }
@@ -130,9 +160,13 @@ async fn a_link_names_the_pages_language() {
         ("?lang=%ff", "fr", "1\u{202f}234,50 USD"),
     ] {
         let request = s.request(Method::GET, &format!("/pay/{}{query}", bill.id));
-        let request = request.header("accept-language", "fr").body(axum::body::Body::empty()).unwrap();
+        let request =
+            request.header("accept-language", "fr").body(axum::body::Body::empty()).unwrap();
         let shown = s.send(request).await.text();
-        assert!(shown.contains(&format!("<html lang=\"{lang}\"")) && shown.contains(price), "{query}: {shown}");
+        assert!(
+            shown.contains(&format!("<html lang=\"{lang}\"")) && shown.contains(price),
+            "{query}: {shown}"
+        );
     }
 }
 
@@ -155,7 +189,8 @@ async fn page_events_are_unbuffered_and_have_a_heartbeat() {
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(9))).unwrap();
         let mut heard: Vec<String> = Vec::new();
-        // The first event, and then a heartbeat. It has data, because browsers ignore events without data.
+        // The first event, and then a heartbeat. It has data, because browsers ignore events
+        // without data.
         for line in BufReader::new(stream).lines() {
             heard.push(line.expect("an event within nine seconds"));
             if heard.ends_with(&["event: alive".to_owned(), "data: 1".to_owned()]) {

@@ -35,7 +35,10 @@ fn payout_request(scene: &Scene, address: &str, sats: u64) -> Value {
 }
 
 async fn approved_payout(scene: &Scene, address: &str, sats: u64) -> String {
-    let payout = scene.post("/v2/payouts?autoApprove=true", &payout_request(scene, address, sats)).await.ok();
+    let payout = scene
+        .post("/v2/payouts?autoApprove=true", &payout_request(scene, address, sats))
+        .await
+        .ok();
     assert_eq!(payout["status"], "QUEUED", "{payout}");
     text(&payout["payoutId"])
 }
@@ -65,7 +68,8 @@ async fn an_approved_offer_is_sent_and_notified_with_a_signature() {
     fund(&scene, 2).await;
 
     // The shop requests a payout.
-    let offer = scene.post("/v2/payouts", &payout_request(&scene, ADDRESSES[0], 300_000)).await.ok();
+    let offer =
+        scene.post("/v2/payouts", &payout_request(&scene, ADDRESSES[0], 300_000)).await.ok();
     let id = text(&offer["payoutId"]);
     assert_eq!(
         (&offer["status"], &offer["comment"], &offer["currency"]),
@@ -80,7 +84,10 @@ async fn an_approved_offer_is_sent_and_notified_with_a_signature() {
     let queued = scene.post("/v2/payouts/approve", &approval).await.ok();
     assert_eq!((&queued["status"], &queued["approvedBy"]), (&json!("QUEUED"), &json!("shop")));
     let again = scene.post("/v2/payouts/approve", &approval).await;
-    assert_eq!((again.status.as_u16(), &again.json()[0]["errorType"]), (409, &json!("PAYOUT_NOT_PENDING")));
+    assert_eq!(
+        (again.status.as_u16(), &again.json()[0]["errorType"]),
+        (409, &json!("PAYOUT_NOT_PENDING"))
+    );
     scene.advance_clock(30).await;
     let sent = expect(&scene, &id, "SENT").await;
     assert_eq!(scene.sandbox_state().await["mempool"], json!([sent["btcTxId"]]));
@@ -89,11 +96,18 @@ async fn an_approved_offer_is_sent_and_notified_with_a_signature() {
 
     scene.mine(1).await;
     check_paid_once(&scene, ADDRESSES[0], 300_000).await;
-    let told = scene.shop.wait_for_record(&id, "the payout", |record| record["status"] == "SENT").await;
-    assert_eq!((&told["notificationType"], &told), (&json!("PAYOUT"), &expect(&scene, &id, "SENT").await));
+    let told =
+        scene.shop.wait_for_record(&id, "the payout", |record| record["status"] == "SENT").await;
+    assert_eq!(
+        (&told["notificationType"], &told),
+        (&json!("PAYOUT"), &expect(&scene, &id, "SENT").await)
+    );
     let notification = scene.shop.received().into_iter().find(|one| one.path == "/payout").unwrap();
     assert!(webhook_signature_is_by(&notification, &hmac_key));
-    assert_eq!(scene.post_empty(&format!("/v2/payouts/notify/{id}")).await.ok(), json!({ "value": 200 }));
+    assert_eq!(
+        scene.post_empty(&format!("/v2/payouts/notify/{id}")).await.ok(),
+        json!({ "value": 200 })
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,8 +195,12 @@ async fn the_daily_limit_resets_at_midnight_utc() {
     let scene = Scene::open_with(&[("dailyLimitBtc", "0.005")]).await;
     fund(&scene, 2).await;
     approved_payout(&scene, ADDRESSES[0], 500_000).await;
-    let refused = scene.post("/v2/payouts?autoApprove", &payout_request(&scene, ADDRESSES[1], 10_000)).await;
-    assert_eq!((refused.status.as_u16(), &refused.json()[0]["errorType"]), (400, &json!("PAYOUT_ABOVE_DAILY_LIMIT")));
+    let refused =
+        scene.post("/v2/payouts?autoApprove", &payout_request(&scene, ADDRESSES[1], 10_000)).await;
+    assert_eq!(
+        (refused.status.as_u16(), &refused.json()[0]["errorType"]),
+        (400, &json!("PAYOUT_ABOVE_DAILY_LIMIT"))
+    );
     assert_eq!(refused.json()[0]["field"], "btcAmount");
     let clock = text(&scene.sandbox_state().await["clock"]);
     let hour = |range: std::ops::Range<usize>| clock[range].parse::<u64>().unwrap();
@@ -195,7 +213,10 @@ async fn the_daily_limit_resets_at_midnight_utc() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payout_to_a_payment_address_is_refused() {
     let scene = Scene::open().await;
-    let payment = scene.post("/v2/payments/new", &payment_request("10.00", scene.shop.url())).await.ok();
-    let refused = scene.post("/v2/payouts", &payout_request(&scene, &text(&payment["address"]), 100_000)).await;
+    let payment =
+        scene.post("/v2/payments/new", &payment_request("10.00", scene.shop.url())).await.ok();
+    let refused = scene
+        .post("/v2/payouts", &payout_request(&scene, &text(&payment["address"]), 100_000))
+        .await;
     assert_eq!((refused.status.as_u16(), &refused.json()[0]["field"]), (400, &json!("address")));
 }

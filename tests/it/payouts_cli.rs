@@ -26,7 +26,8 @@ async fn with_coins(settings: &[(&str, &str)]) -> Scene {
 
 /// A shop's program requests a payout; returns its id.
 async fn offer(s: &Scene, number: u8, amount_sats: u64) -> String {
-    let request = json!({"address": address(number), "btcAmount": btc(amount_sats), "currency": "USD"});
+    let request =
+        json!({"address": address(number), "btcAmount": btc(amount_sats), "currency": "USD"});
     let record = s.post("/v2/payouts", &request).await.ok();
     assert_eq!(record["status"], "NEW", "{record}");
     text(&record["payoutId"])
@@ -57,7 +58,11 @@ fn balance(s: &Scene) -> i64 {
     assert_eq!(sum, sats(&json_of(s, &["wallet", "info"])["balanceBtc"]), "{statement}");
     for period in ["byDay", "byMonth"] {
         let totals = statement["totals"][period].as_array().unwrap();
-        assert_eq!(totals.iter().map(|total| sats(&total["btcAmount"])).sum::<i64>(), sum, "{statement}");
+        assert_eq!(
+            totals.iter().map(|total| sats(&total["btcAmount"])).sum::<i64>(),
+            sum,
+            "{statement}"
+        );
     }
     sum
 }
@@ -65,7 +70,8 @@ fn balance(s: &Scene) -> i64 {
 /// The acts of the command line in the audit log.
 fn cli_acts(s: &Scene) -> Vec<String> {
     let database = rusqlite::Connection::open(s.gateway.program().database()).unwrap();
-    let mut query = database.prepare("SELECT act FROM audit WHERE actor LIKE 'cli:%' ORDER BY rowid").unwrap();
+    let mut query =
+        database.prepare("SELECT act FROM audit WHERE actor LIKE 'cli:%' ORDER BY rowid").unwrap();
     query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
@@ -85,8 +91,14 @@ async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
     assert_eq!(balance(&s), 50_000_000);
     let id = offer(&s, 1, 10_000_000).await;
     assert_eq!(json_of(&s, &["status"])["offersWaiting"], 1);
-    let remedy = format!("`tillgate --data-dir {} payouts approve {id}`", s.gateway.program().data_dir().display());
-    assert!(shown(&s, &["payouts", "show", &id]).contains(&remedy), "the remedy repeats --data-dir");
+    let remedy = format!(
+        "`tillgate --data-dir {} payouts approve {id}`",
+        s.gateway.program().data_dir().display()
+    );
+    assert!(
+        shown(&s, &["payouts", "show", &id]).contains(&remedy),
+        "the remedy repeats --data-dir"
+    );
 
     let approved = json_of(&s, &["payouts", "approve", &id]);
     assert!(text(&approved["approvedBy"]).starts_with("cli:"), "{approved}");
@@ -100,7 +112,11 @@ async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
 
     let record = s.get(&format!("/v2/payouts/{id}")).await;
     let printed = s.gateway.program().output(&["payouts", "show", &id, "--json"]).stdout;
-    assert_eq!(String::from_utf8(printed).unwrap().trim(), record.text(), "the record is the same as over HTTP");
+    assert_eq!(
+        String::from_utf8(printed).unwrap().trim(),
+        record.text(),
+        "the record is the same as over HTTP"
+    );
     let listed = json_of(&s, &["payouts", "list", "--status", "SENT"]);
     assert_eq!((&listed["items"][0]["payoutId"], &listed["itemsCount"]), (&json!(id), &json!(1)));
 
@@ -109,9 +125,16 @@ async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
     let info = json_of(&s, &["wallet", "info"]);
     assert_eq!((sats(&info["spendableBtc"]), sats(&info["lockedBtc"])), (left, 0), "{info}");
     let rows = json_of(&s, &["statement", "--currency", "EUR"]);
-    let kinds: Vec<String> = rows["items"].as_array().unwrap().iter().map(|item| text(&item["kind"])).collect();
-    assert!(["PAYMENT", "PAYOUT", "FEE"].iter().all(|kind| kinds.iter().any(|it| it == kind)), "{rows}");
-    assert!(rows["items"].as_array().unwrap().iter().all(|item| item["fiatAmount"].is_number()), "{rows}");
+    let kinds: Vec<String> =
+        rows["items"].as_array().unwrap().iter().map(|item| text(&item["kind"])).collect();
+    assert!(
+        ["PAYMENT", "PAYOUT", "FEE"].iter().all(|kind| kinds.iter().any(|it| it == kind)),
+        "{rows}"
+    );
+    assert!(
+        rows["items"].as_array().unwrap().iter().all(|item| item["fiatAmount"].is_number()),
+        "{rows}"
+    );
     let limit = json_of(&s, &["limits", "show"]);
     assert_eq!((sats(&limit["used"]), &limit["currency"]), (10_000_000, &json!("BTC")));
 }
@@ -123,23 +146,33 @@ async fn the_statement_is_exported_as_csv_and_json() {
     let mut lines = csv.split("\r\n");
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
     assert_eq!(header[..5], ["time", "kind", "btcAmount", "currency", "fiatAmount"]);
-    let rows: Vec<Vec<&str>> = lines.filter(|line| !line.is_empty()).map(|line| line.split(',').collect()).collect();
+    let rows: Vec<Vec<&str>> =
+        lines.filter(|line| !line.is_empty()).map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 1, "{csv}");
-    assert!(rows.iter().all(|row| row.len() == header.len() && row[3] == "USD" && !row[4].is_empty()), "{csv}");
+    assert!(
+        rows.iter().all(|row| row.len() == header.len() && row[3] == "USD" && !row[4].is_empty()),
+        "{csv}"
+    );
     let parsed: Value =
-        serde_json::from_str(&shown(&s, &["statement", "--currency", "USD", "--format", "json"])).unwrap();
+        serde_json::from_str(&shown(&s, &["statement", "--currency", "USD", "--format", "json"]))
+            .unwrap();
     assert_eq!(parsed, json_of(&s, &["statement", "--currency", "USD"]));
     let none = json_of(&s, &["statement", "--currency", "USD", "--to", "2020-01-01"]);
     assert_eq!(none["items"], json!([]));
     for args in [["--currency", "NONE"], ["--from", "yesterday"]] {
-        let args =
-            [&["statement", "--currency", "USD"][if args[0] == "--currency" { 0..1 } else { 0..3 }], &args].concat();
+        let args = [
+            &["statement", "--currency", "USD"][if args[0] == "--currency" { 0..1 } else { 0..3 }],
+            &args,
+        ]
+        .concat();
         let line = s.gateway.program().refusal(&args);
         assert!(line.contains("must be"), "{line}");
     }
     let labels = shown(&s, &["wallet", "labels"]);
-    let kinds: Vec<String> =
-        labels.lines().map(|line| text(&serde_json::from_str::<Value>(line).unwrap()["type"])).collect();
+    let kinds: Vec<String> = labels
+        .lines()
+        .map(|line| text(&serde_json::from_str::<Value>(line).unwrap()["type"]))
+        .collect();
     assert_eq!(kinds, ["tx", "addr", "output"], "{labels}");
     let descriptors = json_of(&s, &["wallet", "descriptor"]);
     for chain in ["external", "internal"] {
@@ -151,7 +184,8 @@ async fn the_statement_is_exported_as_csv_and_json() {
 async fn labels_of_another_wallet_are_imported_all_or_none() {
     let s = with_coins(&[]).await;
     let labels = json_of(&s, &["wallet", "labels"]);
-    let of_tx = labels["items"].as_array().unwrap().iter().find(|label| label["type"] == "tx").unwrap();
+    let of_tx =
+        labels["items"].as_array().unwrap().iter().find(|label| label["type"] == "tx").unwrap();
     let (txid, own) = (text(&of_tx["ref"]), text(&of_tx["label"]));
     let payment = own.split([' ', ':']).nth(1).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -160,13 +194,19 @@ async fn labels_of_another_wallet_are_imported_all_or_none() {
     let import = ["wallet", "labels", "--import", path];
     std::fs::write(
         &file,
-        format!("{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"Dinner\"}}\n{{\"type\":\"tx\"}}\n"),
+        format!(
+            "{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"Dinner\"}}\n{{\"type\":\"tx\"}}\n"
+        ),
     )
     .unwrap();
     let refusal = s.gateway.program().refusal(&import);
-    assert!(refusal.contains("line 2 has no text `ref`") && refusal.contains("Nothing was imported"), "{refusal}");
+    assert!(
+        refusal.contains("line 2 has no text `ref`") && refusal.contains("Nothing was imported"),
+        "{refusal}"
+    );
     assert_eq!(json_of(&s, &["wallet", "labels"]), labels, "the good line was not imported either");
-    std::fs::write(&file, format!("{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"Dinner\"}}\n")).unwrap();
+    std::fs::write(&file, format!("{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"Dinner\"}}\n"))
+        .unwrap();
     assert_eq!(shown(&s, &import), "1 label was imported.\n");
     assert_eq!(shown(&s, &import), "0 labels were imported.\n1 label was there before.\n");
     assert!(shown(&s, &["wallet", "labels"]).contains(r#""label":"Dinner""#));
@@ -184,7 +224,11 @@ fn check_anomaly_is_named(s: &Scene, bill: &Bill, anomaly: &str) {
     let is_its = |line: &&str| line.contains(",ANOMALY,") && line.contains(&bill.id);
     assert!(csv.lines().find(is_its).unwrap().ends_with(anomaly), "{csv}");
     let labels = json_of(s, &["wallet", "labels"]);
-    let of_anomaly = labels["items"].as_array().unwrap().iter().filter(|one| text(&one["label"]).contains(anomaly));
+    let of_anomaly = labels["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| text(&one["label"]).contains(anomaly));
     let kinds: Vec<String> = of_anomaly.map(|one| text(&one["type"])).collect();
     assert!(kinds.contains(&"tx".to_owned()) && kinds.contains(&"output".to_owned()), "{labels}");
 }
@@ -202,7 +246,11 @@ async fn an_anomaly_is_refunded_after_approval_or_at_once() {
         let record = json_of(&s, if at_once { &args } else { &args[..5] });
         let id = text(&record["payoutId"]);
         assert_eq!(sats(&record["btcAmount"]), 100_000);
-        assert_eq!((&record["anomalyId"], &record["status"] == "QUEUED"), (&json!(anomaly), at_once), "{record}");
+        assert_eq!(
+            (&record["anomalyId"], &record["status"] == "QUEUED"),
+            (&json!(anomaly), at_once),
+            "{record}"
+        );
         s.expect_anomalies(&bill, &[("LATE_PAYMENT", "REFUNDING")]).await;
         let twice = s.gateway.program().refusal(&args);
         assert!(twice.contains("waits for no decision"), "{twice}");
@@ -219,7 +267,9 @@ async fn an_anomaly_is_refunded_after_approval_or_at_once() {
     }
     balance(&s);
     let acts = cli_acts(&s);
-    for act in ["anomalies refund", "payouts request", "payouts approve", "payouts request and approve"] {
+    for act in
+        ["anomalies refund", "payouts request", "payouts approve", "payouts request and approve"]
+    {
         assert!(acts.iter().any(|one| one == act), "{act} in {acts:?}");
     }
 }
@@ -231,16 +281,21 @@ async fn a_refund_may_be_as_small_as_the_dust_limit() {
     s.send_to(&bill.address, 3_000).await;
     s.send_to(&bill.address, 400).await;
     s.mine(2).await;
-    let anomalies = s.expect_anomalies(&bill, &[("EXTRA_PAYMENT", "OPEN"), ("EXTRA_PAYMENT", "OPEN")]).await;
-    let of = |sum| text(&anomalies.iter().find(|one| sats(&one["paidBtc"]) == sum).unwrap()["anomalyId"]);
-    let refund = json_of(&s, &["anomalies", "refund", &of(3_000), "--address", &address(1), "--approve"]);
+    let anomalies =
+        s.expect_anomalies(&bill, &[("EXTRA_PAYMENT", "OPEN"), ("EXTRA_PAYMENT", "OPEN")]).await;
+    let of = |sum| {
+        text(&anomalies.iter().find(|one| sats(&one["paidBtc"]) == sum).unwrap()["anomalyId"])
+    };
+    let refund =
+        json_of(&s, &["anomalies", "refund", &of(3_000), "--address", &address(1), "--approve"]);
     s.advance_clock(1).await;
     assert_eq!(status(&s, &text(&refund["payoutId"])), "SENT");
     // An output to a legacy address must hold at least 546 satoshis.
     let old = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
     let refusal = s.gateway.program().refusal(&["anomalies", "refund", &of(400), "--address", old]);
     assert!(refusal.contains("0.00000546 BTC") && refusal.contains("dust"), "{refusal}");
-    let least = json_of(&s, &["anomalies", "refund", &of(400), "--address", &address(2), "--approve"]);
+    let least =
+        json_of(&s, &["anomalies", "refund", &of(400), "--address", &address(2), "--approve"]);
     s.advance_clock(1).await;
     assert_eq!(status(&s, &text(&least["payoutId"])), "SENT", "a SegWit output may hold 294");
 }
@@ -279,7 +334,10 @@ async fn payouts_are_bumped_and_abandoned_and_refusals_are_one_line() {
     let bumped = json_of(&s, &["payouts", "bump", &first, "--fee-rate", "20"]);
     assert_ne!(bumped["btcTxId"], sent["btcTxId"]);
     let again = shown(&s, &["payouts", "bump", &first, "--fee-rate", "1"]);
-    assert!(again.contains("The fee is raised to") && again.contains("the least that nodes take"), "{again}");
+    assert!(
+        again.contains("The fee is raised to") && again.contains("the least that nodes take"),
+        "{again}"
+    );
     let whole = shown(&s, &["payouts", "show", &first]);
     assert!(whole.contains("shares its transaction with") && whole.contains("bumped"), "{whole}");
 
@@ -296,7 +354,10 @@ async fn payouts_are_bumped_and_abandoned_and_refusals_are_one_line() {
     }
     let statement = json_of(&s, &["statement", "--currency", "USD"]);
     let fees = statement["items"].as_array().unwrap().iter().filter(|one| one["kind"] == "OTHER");
-    assert!(fees.clone().count() == 1 && fees.clone().all(|one| one["feeBtc"].is_number()), "{statement}");
+    assert!(
+        fees.clone().count() == 1 && fees.clone().all(|one| one["feeBtc"].is_number()),
+        "{statement}"
+    );
     assert!(!shown(&s, &["payouts", "show", &first]).contains("it is being cancelled"));
     balance(&s);
     let acts = cli_acts(&s);
@@ -310,14 +371,19 @@ async fn a_held_sender_is_reported_and_continues_once_released() {
     let mut s = with_coins(&[("batchSeconds", "0")]).await;
     assert!(s.gateway.stop().await.success());
     let database = rusqlite::Connection::open(s.gateway.program().database()).unwrap();
-    database.execute("INSERT INTO sender_hold (one, since, reason) VALUES (1, 0, 'a test')", []).unwrap();
+    database
+        .execute("INSERT INTO sender_hold (one, since, reason) VALUES (1, 0, 'a test')", [])
+        .unwrap();
     database.close().unwrap();
     s.gateway.start_again();
     let id = offer(&s, 1, 100_000).await;
     json_of(&s, &["payouts", "approve", &id]);
     s.mine(1).await;
     assert_eq!(status(&s, &id), "QUEUED");
-    let remedy = format!("`tillgate --data-dir {} payouts release`", s.gateway.program().data_dir().display());
+    let remedy = format!(
+        "`tillgate --data-dir {} payouts release`",
+        s.gateway.program().data_dir().display()
+    );
     for told in [shown(&s, &["payouts", "show", &id]), shown(&s, &["payouts", "list"])] {
         assert!(
             told.contains("the sender is on hold: a test") && told.contains(&remedy),
@@ -325,9 +391,18 @@ async fn a_held_sender_is_reported_and_continues_once_released() {
         );
     }
     assert_eq!(json_of(&s, &["status"])["senderHold"], "a test");
-    let doctor: Value = serde_json::from_slice(&s.gateway.program().output(&["doctor", "--json"]).stdout).unwrap();
-    let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "payouts").unwrap();
-    assert!(check["ok"] == false && text(&check["message"]).contains("payouts release"), "{doctor}");
+    let doctor: Value =
+        serde_json::from_slice(&s.gateway.program().output(&["doctor", "--json"]).stdout).unwrap();
+    let check = doctor["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["name"] == "payouts")
+        .unwrap();
+    assert!(
+        check["ok"] == false && text(&check["message"]).contains("payouts release"),
+        "{doctor}"
+    );
 
     assert_eq!(json_of(&s, &["payouts", "release"])["released"], true);
     assert_eq!(json_of(&s, &["payouts", "release"])["released"], false);
@@ -359,9 +434,24 @@ async fn a_payout_approved_without_a_gateway_is_sent_at_its_start() {
     assert_eq!(json_of(&s, &["payouts", "approve", &id])["status"], "QUEUED");
     assert!(shown(&s, &["payouts", "show", &id]).contains("serve` starts one"));
     let to = address(2);
-    let args = ["payouts", "request", "--address", &to, "--fiat", "50", "--currency", "USD", "--comment", "rent"];
+    let args = [
+        "payouts",
+        "request",
+        "--address",
+        &to,
+        "--fiat",
+        "50",
+        "--currency",
+        "USD",
+        "--comment",
+        "rent",
+    ];
     let asked = json_of(&s, &args);
-    assert_eq!((&asked["status"], &asked["fiatAmount"].to_string()), (&json!("NEW"), &"50.00".to_owned()), "{asked}");
+    assert_eq!(
+        (&asked["status"], &asked["fiatAmount"].to_string()),
+        (&json!("NEW"), &"50.00".to_owned()),
+        "{asked}"
+    );
     s.gateway.start_again();
     wait_for("the payout", async || (status(&s, &id) == "SENT").then_some(())).await;
     assert_eq!(status(&s, &text(&asked["payoutId"])), "NEW");
@@ -377,7 +467,11 @@ async fn limits_are_set_together_or_not_at_all() {
     assert!(line.contains("minPayoutBtc must be"), "{line}");
     let line = program.refusal(&["limits", "set", "--daily", "0.02", "--minimum", "0.5"]);
     assert!(line.contains("would be 0.5 above 0.02"), "{line}");
-    assert_eq!(sats(&program.json(&["limits", "show"])["available"]), 50_000_000, "nothing changed");
+    assert_eq!(
+        sats(&program.json(&["limits", "show"])["available"]),
+        50_000_000,
+        "nothing changed"
+    );
     let usd = program.json(&["limits", "show", "--currency", "USD"]);
     assert_eq!((&usd["currency"], usd["used"].to_string()), (&json!("USD"), "0.00".to_owned()));
     assert_eq!(program.output(&["limits", "set"]).status.code(), Some(2));

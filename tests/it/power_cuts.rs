@@ -1,5 +1,5 @@
-//! SIGKILL in each phase of a payment's life, and checks after the restart. Acknowledged payments are stored, addresses
-//! are unique, states agree with the chain, and changes are notified.
+//! SIGKILL in each phase of a payment's life, and checks after the restart. Acknowledged payments
+//! are stored, addresses are unique, states agree with the chain, and changes are notified.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,11 @@ async fn create_payments_until_killed(
     acknowledged: Arc<Mutex<HashMap<String, Value>>>,
 ) {
     loop {
-        let request = client.json_request(Method::POST, "/v2/payments/new", &payment_request("10.00", &shop_url));
+        let request = client.json_request(
+            Method::POST,
+            "/v2/payments/new",
+            &payment_request("10.00", &shop_url),
+        );
         let Some(answer) = client.try_send(request).await else { return };
         if answer.status == 200 {
             let payment = answer.json();
@@ -48,19 +52,28 @@ async fn a_kill_during_creation_loses_and_duplicates_no_payment() {
         let mut callers = tokio::task::JoinSet::new();
         for _ in 0..8 {
             let client = s.gateway.client.clone();
-            callers.spawn(create_payments_until_killed(client, s.shop.url().to_owned(), Arc::clone(&acknowledged)));
+            callers.spawn(create_payments_until_killed(
+                client,
+                s.shop.url().to_owned(),
+                Arc::clone(&acknowledged),
+            ));
         }
         let enough = async || (acknowledged.lock().unwrap().len() >= round * 60).then_some(());
         wait_for("acknowledged payments", enough).await;
         s.gateway.kill();
         callers.join_all().await;
         s.gateway.start_again();
-        let stored: HashMap<_, _> =
-            all_payments(&s).await.into_iter().map(|payment| (text(&payment["paymentId"]), payment)).collect();
-        let addresses: HashSet<_> = stored.values().map(|payment| text(&payment["address"])).collect();
+        let stored: HashMap<_, _> = all_payments(&s)
+            .await
+            .into_iter()
+            .map(|payment| (text(&payment["paymentId"]), payment))
+            .collect();
+        let addresses: HashSet<_> =
+            stored.values().map(|payment| text(&payment["address"])).collect();
         assert_eq!(addresses.len(), stored.len(), "an address belongs to two payments");
         for (id, payment) in acknowledged.lock().unwrap().iter() {
-            let found = stored.get(id).unwrap_or_else(|| panic!("{id} was acknowledged, and is lost"));
+            let found =
+                stored.get(id).unwrap_or_else(|| panic!("{id} was acknowledged, and is lost"));
             assert_eq!(found["address"], payment["address"]);
             assert_eq!(found["amount"], payment["amount"]);
         }
@@ -106,7 +119,8 @@ async fn a_kill_while_mining_leaves_the_state_the_chain_implies() {
         let (client, mining) = (s.gateway.client.clone(), json!({ "count": 1 }));
         let request = client.json_request(Method::POST, "/sandbox/blocks", &mining);
         let call = tokio::spawn(async move { client.try_send(request).await });
-        // Each round kills at another moment: before the request is read, while it mines, or during the look.
+        // Each round kills at another moment: before the request is read, while it mines, or during
+        // the look.
         tokio::time::sleep(std::time::Duration::from_millis(round * 2)).await;
         s.gateway.kill();
         let answered = call.await.unwrap().is_some();
@@ -128,7 +142,10 @@ async fn a_notification_cut_off_by_a_kill_is_sent_again() {
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Hang);
     s.pay(&bill.id).await;
-    wait_for("the attempt without a response", async || (!s.shop.received().is_empty()).then_some(())).await;
+    wait_for("the attempt without a response", async || {
+        (!s.shop.received().is_empty()).then_some(())
+    })
+    .await;
     s.gateway.kill();
     s.shop.behave(Behaviour::Accept);
     s.gateway.start_again();
@@ -141,11 +158,18 @@ async fn a_notification_cut_off_by_a_kill_is_sent_again() {
 }
 
 /// Pays and mines as fast as possible until the gateway is gone.
-async fn pay_and_mine_until_killed(client: Client, acknowledged: Arc<Mutex<HashMap<String, Value>>>) {
+async fn pay_and_mine_until_killed(
+    client: Client,
+    acknowledged: Arc<Mutex<HashMap<String, Value>>>,
+) {
     loop {
         let ids: Vec<String> = acknowledged.lock().unwrap().keys().cloned().collect();
         for (count, id) in ids.iter().enumerate() {
-            let pay = client.json_request(Method::POST, &format!("/sandbox/payments/{id}/pay"), &json!({}));
+            let pay = client.json_request(
+                Method::POST,
+                &format!("/sandbox/payments/{id}/pay"),
+                &json!({}),
+            );
             if client.try_send(pay).await.is_none() {
                 return;
             }
@@ -166,9 +190,14 @@ async fn kills_under_load_lose_no_payment_and_no_notification() {
         let mut callers = tokio::task::JoinSet::new();
         let client = s.gateway.client.clone();
         callers.spawn(pay_and_mine_until_killed(client.clone(), Arc::clone(&acknowledged)));
-        callers.spawn(create_payments_until_killed(client, s.shop.url().to_owned(), Arc::clone(&acknowledged)));
+        callers.spawn(create_payments_until_killed(
+            client,
+            s.shop.url().to_owned(),
+            Arc::clone(&acknowledged),
+        ));
         let busy = async || {
-            let enough = acknowledged.lock().unwrap().len() >= round * 40 && s.shop.received().len() >= round * 10;
+            let enough = acknowledged.lock().unwrap().len() >= round * 40
+                && s.shop.received().len() >= round * 10;
             enough.then_some(())
         };
         wait_for("payments under way", busy).await;
@@ -189,6 +218,8 @@ async fn kills_under_load_lose_no_payment_and_no_notification() {
     s.advance_clock(12).await;
     for payment in payments.iter().filter(|payment| payment["status"] == "CONFIRMED") {
         let confirmed = |record: &Value| record["status"] == "CONFIRMED";
-        s.shop.wait_for_record(payment["paymentId"].as_str().unwrap(), "the confirmation", confirmed).await;
+        s.shop
+            .wait_for_record(payment["paymentId"].as_str().unwrap(), "the confirmation", confirmed)
+            .await;
     }
 }

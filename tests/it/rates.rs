@@ -7,7 +7,13 @@ use crate::harness::Scene;
 /// The rate of US dollars in the list of rates.
 async fn dollars(s: &Scene) -> Value {
     let rates = s.get("/v2/rates").await.ok();
-    rates["items"].as_array().unwrap().iter().find(|item| item["currency"] == "USD").unwrap().clone()
+    rates["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|item| item["currency"] == "USD")
+        .unwrap()
+        .clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -22,7 +28,10 @@ async fn a_payment_has_the_shown_rate_and_keeps_its_certificate() {
     s.set_rates(json!({ "USD": "90000.00" })).await;
     let shown = s.gateway.program().json(&["payments", "show", &bill.id]);
     let certificate = &shown["certificate"];
-    assert_eq!((&certificate["rate"], &certificate["sources"][0]["name"]), (&json!("60000.0000"), &json!("sandbox")));
+    assert_eq!(
+        (&certificate["rate"], &certificate["sources"][0]["name"]),
+        (&json!("60000.0000"), &json!("sandbox"))
+    );
     assert_eq!(certificate["sources"][0]["used"], true);
 }
 

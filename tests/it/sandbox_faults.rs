@@ -1,5 +1,5 @@
-//! Faults of the sandbox: lost or unanswered broadcasts, and miners with a minimum fee rate. Also the sandbox's list of
-//! the outputs that pay an address.
+//! Faults of the sandbox: lost or unanswered broadcasts, and miners with a minimum fee rate. Also
+//! the sandbox's list of the outputs that pay an address.
 
 use axum::http::Method;
 use serde_json::json;
@@ -56,9 +56,16 @@ async fn an_invalid_fault_setting_is_refused_and_changes_nothing() {
         (json!({ "broadcast": "ok", "broadcastRejects": true }), "broadcastRejects"),
     ] {
         let refused = s.send_json(Method::PUT, "/sandbox/faults", &body).await.field_errors(400);
-        assert_eq!(refused.into_iter().filter_map(|(_, field)| field).collect::<Vec<_>>(), [field], "{body}");
+        assert_eq!(
+            refused.into_iter().filter_map(|(_, field)| field).collect::<Vec<_>>(),
+            [field],
+            "{body}"
+        );
     }
     assert_eq!(s.sandbox_state().await["faults"], before);
-    let refused = s.get("/v2/sandbox/addresses/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq").await.field_errors(400);
+    let refused = s
+        .get("/v2/sandbox/addresses/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")
+        .await
+        .field_errors(400);
     assert_eq!(refused[0].1.as_deref(), Some("address"), "an address of another network");
 }

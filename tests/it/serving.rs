@@ -30,11 +30,14 @@ async fn only_the_owner_may_read_the_files() {
         names.push(path.file_name().unwrap().to_string_lossy().into_owned());
     }
     assert!(
-        ["control.sock", "lock", "tillgate.db", "sandbox.db"].iter().all(|name| names.contains(&(*name).to_owned()))
+        ["control.sock", "lock", "tillgate.db", "sandbox.db"]
+            .iter()
+            .all(|name| names.contains(&(*name).to_owned()))
     );
 }
 
-/// Sends a line to the control socket and returns the response; `None` if the gateway closes the connection.
+/// Sends a line to the control socket and returns the response; `None` if the gateway closes the
+/// connection.
 fn through_socket(program: &Program, line: &[u8]) -> Option<Value> {
     let mut stream = UnixStream::connect(program.env_dir().join("control.sock")).unwrap();
     // The gateway may close the connection in the middle of a long line.
@@ -73,7 +76,8 @@ async fn a_stale_control_socket_stops_no_command_and_no_start() {
 async fn serve_prints_a_ready_line_and_stops_on_sigterm_and_sigint() {
     for signal in [Signal::TERM, Signal::INT] {
         let program = Program::new();
-        let mut command = program.command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+        let mut command =
+            program.command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
@@ -83,7 +87,9 @@ async fn serve_prints_a_ready_line_and_stops_on_sigterm_and_sigint() {
         let host = api.strip_suffix("/v2").unwrap();
         assert_eq!(
             line,
-            format!("{{\"event\":\"ready\",\"environment\":\"test\",\"api\":\"{api}\",\"pages\":\"{host}/pay\"}}\n")
+            format!(
+                "{{\"event\":\"ready\",\"environment\":\"test\",\"api\":\"{api}\",\"pages\":\"{host}/pay\"}}\n"
+            )
         );
         kill_process(Pid::from_child(&child), signal).unwrap();
         let status = wait_for("the end of the gateway", async || child.try_wait().unwrap()).await;
@@ -104,7 +110,10 @@ async fn secrets_never_reach_the_log() {
     let log = program.data_dir().with_file_name("log");
     let key = program.create_key("shop", &["--permissions", "full"]);
     let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
-    command.env("TILLGATE_LOG", "trace").stdout(Stdio::piped()).stderr(fs::File::create(&log).unwrap());
+    command
+        .env("TILLGATE_LOG", "trace")
+        .stdout(Stdio::piped())
+        .stderr(fs::File::create(&log).unwrap());
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -1,4 +1,5 @@
-//! One payment from the view of a shop, a customer and the merchant, from the first key to the signed notification.
+//! One payment from the view of a shop, a customer and the merchant, from the first key to the
+//! signed notification.
 
 use axum::http::header::AUTHORIZATION;
 use serde_json::json;
@@ -21,7 +22,10 @@ async fn a_paid_payment_is_notified_with_both_signatures() {
     // The shop's program requests a payment of 10 dollars.
     let payment = client.post("/v2/payments/new", &payment_request("10.00", shop.url())).await.ok();
     let id = text(&payment["paymentId"]);
-    assert_eq!((id.len(), &payment["status"], &payment["label"]), (40, &json!("NEW"), &json!("webshop")));
+    assert_eq!(
+        (id.len(), &payment["status"], &payment["label"]),
+        (40, &json!("NEW"), &json!("webshop"))
+    );
     assert_eq!(payment["transactionId"], payment["paymentId"]);
     assert_eq!(payment["fiatAmount"].to_string(), "10.00");
     assert_eq!(sats(&payment["remainingToPayBtc"]), sats(&payment["amount"]));
@@ -57,21 +61,25 @@ async fn a_paid_payment_is_notified_with_both_signatures() {
     for notification in shop.received() {
         assert!(bpg_signature_is_by(&notification, &hmac_key));
         assert!(webhook_signature_is_by(&notification, &hmac_key));
-        assert!(notification.header("user-agent").is_some_and(|agent| agent.starts_with("Tillgate/")));
+        assert!(
+            notification.header("user-agent").is_some_and(|agent| agent.starts_with("Tillgate/"))
+        );
         assert_eq!(notification.header("content-type"), Some("application/json"));
         assert!(notification.header(AUTHORIZATION.as_str()).is_none());
         assert_eq!(notification.path, "/payment");
         assert_eq!(notification.json()["notificationType"], "REGULAR");
     }
     assert_eq!(shop.records_of(&id).last(), Some(&confirmed));
-    let times: Vec<_> = shop.records_of(&id).iter().map(|record| text(&record["currentTime"])).collect();
+    let times: Vec<_> =
+        shop.records_of(&id).iter().map(|record| text(&record["currentTime"])).collect();
     assert!(times[0] < times[1], "{times:?}");
 }
 
 /// The payment page in English, as a browser without an API key receives it.
 async fn page(gateway: &Tillgate, url: &str) -> String {
     use axum::body::Body;
-    let request = axum::http::Request::get(url).header("accept-language", "en").body(Body::empty()).unwrap();
+    let request =
+        axum::http::Request::get(url).header("accept-language", "en").body(Body::empty()).unwrap();
     let answer = gateway.client.send(request).await;
     assert_eq!(answer.status, 200);
     answer.text()

@@ -1,5 +1,5 @@
-//! Every row of the payment's transition table, caused by the customer, the chain, the clock or staff, with its
-//! notifications.
+//! Every row of the payment's transition table, caused by the customer, the chain, the clock or
+//! staff, with its notifications.
 
 use serde_json::json;
 
@@ -15,7 +15,10 @@ async fn new_becomes_underpaid_and_the_remainder_is_notified() {
     s.pay_sats(&bill.id, 5_000).await;
     let payment = s.expect(&bill, "UNDERPAID").await;
     assert_eq!(sats(&payment["paidBtc"]), 5_000);
-    assert_eq!(sats(&payment["remainingToPayBtc"]), i64::try_from(bill.amount_sats).unwrap() - 5_000);
+    assert_eq!(
+        sats(&payment["remainingToPayBtc"]),
+        i64::try_from(bill.amount_sats).unwrap() - 5_000
+    );
     s.expect_notified(&bill, &["UNDERPAID"]).await;
     assert_eq!(s.shop.records_of(&bill.id)[0], payment);
 }
@@ -56,7 +59,8 @@ async fn unconfirmed_falls_back_when_coins_are_taken_back() {
     s.take_back(&parts[1]).await;
     s.expect(&bill, "NEW").await;
     s.pay(&bill.id).await;
-    let whole = s.payment(&bill.id).await["btcTransactions"][0]["btcTxId"].as_str().unwrap().to_owned();
+    let whole =
+        s.payment(&bill.id).await["btcTransactions"][0]["btcTxId"].as_str().unwrap().to_owned();
     s.take_back(&whole).await;
     s.expect(&bill, "NEW").await;
     s.expect_notified(&bill, &["UNCONFIRMED", "UNDERPAID", "NEW", "UNCONFIRMED", "NEW"]).await;
@@ -65,7 +69,8 @@ async fn unconfirmed_falls_back_when_coins_are_taken_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn new_underpaid_and_unconfirmed_become_confirmed_by_a_block() {
     let s = Scene::open().await;
-    let (new, underpaid, unconfirmed) = (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
+    let (new, underpaid, unconfirmed) =
+        (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
     s.pay_sats(&underpaid.id, 5_000).await;
     s.pay(&unconfirmed.id).await;
     s.pay_with(&new.id, json!({ "confirmations": 1 })).await;
@@ -139,7 +144,11 @@ async fn confirmed_becomes_invalid_by_a_double_spending_reorg() {
     let first = s.payment(&bill.id).await["paymentTime"].clone();
     s.double_spend_by_reorg(1).await;
     let payment = s.expect(&bill, "INVALID").await;
-    assert_eq!((sats(&payment["paidBtc"]), &payment["paymentTime"]), (0, &first), "paymentTime stays");
+    assert_eq!(
+        (sats(&payment["paidBtc"]), &payment["paymentTime"]),
+        (0, &first),
+        "paymentTime stays"
+    );
     s.expect_notified(&bill, &["CONFIRMED", "INVALID"]).await;
 }
 
@@ -165,7 +174,8 @@ async fn expired_becomes_confirmed_when_coins_that_were_gone_are_back() {
     let taken_back = s.take_back(&txid).await;
     s.pass_deadline().await;
     s.expect(&bill, "EXPIRED").await;
-    // The replacement is evicted, so the first transaction counts again, and the gateway rebroadcasts it.
+    // The replacement is evicted, so the first transaction counts again, and the gateway
+    // rebroadcasts it.
     s.evict(&taken_back).await;
     s.expect(&bill, "EXPIRED").await;
     s.mine(1).await;
@@ -215,7 +225,10 @@ async fn an_accepted_underpaid_payment_takes_the_state_of_its_coins() {
     s.accept(&confirmed);
     s.accept(&unconfirmed);
     let payment = s.expect(&confirmed, "CONFIRMED").await;
-    assert_eq!(sats(&payment["remainingToPayBtc"]), i64::try_from(confirmed.amount_sats).unwrap() - 5_000);
+    assert_eq!(
+        sats(&payment["remainingToPayBtc"]),
+        i64::try_from(confirmed.amount_sats).unwrap() - 5_000
+    );
     s.expect(&unconfirmed, "UNCONFIRMED").await;
     s.mine(1).await;
     s.expect(&unconfirmed, "CONFIRMED").await;
@@ -280,9 +293,12 @@ async fn coffee(s: &Scene) -> (Bill, String) {
     (bill, txid)
 }
 
-/// Waits until the shop was told of `changes` changes of the payment. The last one has `conflictSeen`, or has it not.
+/// Waits until the shop was told of `changes` changes of the payment. The last one has
+/// `conflictSeen`, or has it not.
 async fn expect_conflict(s: &Scene, bill: &Bill, changes: usize, seen: bool) {
-    let record = wait_for("a notification", async || s.shop.records_of(&bill.id).get(changes - 1).cloned()).await;
+    let record =
+        wait_for("a notification", async || s.shop.records_of(&bill.id).get(changes - 1).cloned())
+            .await;
     let now = s.expect(bill, "CONFIRMED").await;
     assert_eq!(record, now, "the notified record is the record");
     assert_eq!(record.get("conflictSeen"), seen.then_some(&json!(true)));

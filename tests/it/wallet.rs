@@ -1,5 +1,5 @@
-//! The wallet on the command line: created, restored from its words, verified. The tests run these commands before the
-//! first start, with a running gateway, and with an abort at each fail point.
+//! The wallet on the command line: created, restored from its words, verified. The tests run these
+//! commands before the first start, with a running gateway, and with an abort at each fail point.
 
 use std::io::{Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -21,14 +21,16 @@ fn with_words(program: &Program, args: &[&str], words: &str) -> (Option<i32>, St
 }
 
 fn restore(program: &Program, args: &[&str], words: &str) -> Value {
-    let (code, stdout, stderr) = with_words(program, &[&["wallet", "restore", "--json"], args].concat(), words);
+    let (code, stdout, stderr) =
+        with_words(program, &[&["wallet", "restore", "--json"], args].concat(), words);
     assert_eq!(code, Some(0), "{stderr}");
     serde_json::from_str(&stdout).unwrap()
 }
 
 fn verifies(program: &Program, words: &str) -> bool {
     let (code, stdout, stderr) = with_words(program, &["wallet", "verify-backup", "--json"], words);
-    let told: Value = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
+    let told: Value =
+        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
     assert_eq!(told["fits"], Value::Bool(code == Some(0)), "{stdout}");
     assert!(!stdout.contains("zoo") && !stderr.contains("zoo"), "the output repeats the words");
     code == Some(0)
@@ -48,7 +50,10 @@ async fn a_wallet_made_before_the_first_start_is_used() {
     let program = gateway.program();
     assert_eq!(program.json(&["wallet", "descriptor"]), descriptors);
     let shown = program.json(&["payments", "show", &text(&payment["paymentId"])]);
-    assert_eq!((&shown["addressPath"], &shown["addressIndex"]), (&"m/84'/1'/0'/0/0".into(), &0.into()));
+    assert_eq!(
+        (&shown["addressPath"], &shown["addressIndex"]),
+        (&"m/84'/1'/0'/0/0".into(), &0.into())
+    );
     assert!(verifies(program, &words), "its own words, with a running gateway");
     assert!(!verifies(program, ZOO));
     assert!(!verifies(program, &words.replacen(' ', " nonsense ", 1)));
@@ -64,9 +69,15 @@ async fn bdk_reads_the_descriptors_and_derives_the_addresses() {
         program.json(&["wallet", "create"]);
         let told = program.json(&["wallet", "descriptor"]);
         let of = |name: &str| text(&told[name]);
-        assert_eq!(told.as_object().unwrap().keys().collect::<Vec<_>>(), ["descriptor", "external", "internal"]);
+        assert_eq!(
+            told.as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["descriptor", "external", "internal"]
+        );
         let both = of("descriptor");
-        assert!(both.starts_with(&format!("{function}([")) && both.contains("h/1h/0h]tpub"), "{both}");
+        assert!(
+            both.starts_with(&format!("{function}([")) && both.contains("h/1h/0h]tpub"),
+            "{both}"
+        );
         assert!(both.contains("/<0;1>/*)#"), "{both}");
         let bdk = bdk_wallet::Wallet::create_from_two_path_descriptor(both)
             .network(bitcoin::Network::Regtest)
@@ -77,12 +88,16 @@ async fn bdk_reads_the_descriptors_and_derives_the_addresses() {
             .create_wallet_no_persist()
             .unwrap();
         for keychain in [bdk_wallet::KeychainKind::External, bdk_wallet::KeychainKind::Internal] {
-            assert_eq!(bdk.peek_address(keychain, 7).address, single.peek_address(keychain, 7).address);
+            assert_eq!(
+                bdk.peek_address(keychain, 7).address,
+                single.peek_address(keychain, 7).address
+            );
         }
         let gateway = Tillgate::start_on(program).await;
         for index in 0..3 {
             let payment = gateway.client.new_payment("10.00", "http://127.0.0.1:9/").await;
-            let theirs = bdk.peek_address(bdk_wallet::KeychainKind::External, index).address.to_string();
+            let theirs =
+                bdk.peek_address(bdk_wallet::KeychainKind::External, index).address.to_string();
             assert_eq!(text(&payment["address"]), theirs, "{address_type} {index}");
         }
     }
@@ -96,7 +111,10 @@ async fn a_wallet_restored_from_words_skips_addresses() {
     let program = Program::new();
     program.set("restoreSkip", "70");
     let restored = restore(&program, &["--birthday", "0"], &words);
-    assert_eq!((&restored["made"], &restored["restore"]["state"]), (&true.into(), &"AWAITED".into()));
+    assert_eq!(
+        (&restored["made"], &restored["restore"]["state"]),
+        (&true.into(), &"AWAITED".into())
+    );
     assert_eq!(
         restored["restore"]["looksAhead"],
         2 * 70 + 500,
@@ -111,7 +129,11 @@ async fn a_wallet_restored_from_words_skips_addresses() {
     assert_eq!(shown["addressPath"], "m/84'/1'/0'/0/70");
     assert_eq!(program.json(&["wallet", "info"])["looked"], true);
     assert_eq!(program.json(&["wallet", "restore", "--show"])["restore"]["state"], "LOOKED");
-    assert_eq!(program.json(&["status"])["senderHold"], Value::Null, "the scan found no other copy");
+    assert_eq!(
+        program.json(&["status"])["senderHold"],
+        Value::Null,
+        "the scan found no other copy"
+    );
 }
 
 #[test]
@@ -161,14 +183,20 @@ fn wallet_create_shows_the_words_and_asks_for_two_of_them() {
         let mut child = command.spawn().unwrap();
         (child.stdin.take().unwrap(), child)
     };
-    let shown =
-        read_until(child.stdout.as_mut().unwrap(), "\n\n   1  ") + &read_until(child.stdout.as_mut().unwrap(), "\n\n");
-    let words: Vec<&str> =
-        shown.split("\n\n").nth(1).unwrap().lines().map(|line| line.split_whitespace().last().unwrap()).collect();
+    let shown = read_until(child.stdout.as_mut().unwrap(), "\n\n   1  ")
+        + &read_until(child.stdout.as_mut().unwrap(), "\n\n");
+    let words: Vec<&str> = shown
+        .split("\n\n")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .map(|line| line.split_whitespace().last().unwrap())
+        .collect();
     assert_eq!(words.len(), 12, "{shown}");
     for _ in 0..2 {
         let asked = read_until(child.stderr.as_mut().unwrap(), ": ");
-        let place: usize = asked.trim_start_matches("Word ").trim_end_matches(": ").parse().unwrap();
+        let place: usize =
+            asked.trim_start_matches("Word ").trim_end_matches(": ").parse().unwrap();
         writeln!(stdin, "{}", words[place - 1]).unwrap();
     }
     assert!(child.wait().unwrap().success());
@@ -191,7 +219,9 @@ impl Production {
     fn command(program: &Program, args: &[&str]) -> Command {
         let file = program.data_dir().parent().unwrap().join("secrets");
         let mut command = program.command(&[args, &["--environment", "production"]].concat());
-        command.env("TILLGATE_SECRETS_FILE", file).env("TILLGATE_PASSPHRASE", "a passphrase of the test");
+        command
+            .env("TILLGATE_SECRETS_FILE", file)
+            .env("TILLGATE_PASSPHRASE", "a passphrase of the test");
         command
     }
 
@@ -201,7 +231,9 @@ impl Production {
     }
 
     fn json(&self, args: &[&str], typed: &str) -> Value {
-        let output = self.program.output_with_stdin(Self::command(&self.program, &[args, &["--json"]].concat()), typed);
+        let output = self
+            .program
+            .output_with_stdin(Self::command(&self.program, &[args, &["--json"]].concat()), typed);
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
@@ -224,9 +256,10 @@ impl Drop for Production {
 fn a_wallet_made_while_production_runs_is_used_at_once() {
     let mut gateway = Production::start(Program::new());
     assert!(gateway.api.starts_with("http://127.0.0.1:"));
-    let refused = gateway
-        .program
-        .output_with_stdin(Production::command(&gateway.program, &["wallet", "descriptor", "--json"]), "");
+    let refused = gateway.program.output_with_stdin(
+        Production::command(&gateway.program, &["wallet", "descriptor", "--json"]),
+        "",
+    );
     assert!(String::from_utf8_lossy(&refused.stderr).contains("no wallet yet"));
     let words = text(&gateway.json(&["wallet", "create"], "")["words"]);
     let descriptors = gateway.json(&["wallet", "descriptor"], "");
@@ -245,7 +278,9 @@ fn a_wallet_made_while_production_runs_is_used_at_once() {
     assert_eq!(elsewhere.json(&["wallet", "restore", "--stop"], "")["state"], "STOPPED");
     assert_eq!(elsewhere.json(&["status"], "")["senderHoldCause"], "RESTORE_STOPPED");
     for asked in ["status", "doctor"] {
-        let told = elsewhere.program.output_with_stdin(Production::command(&elsewhere.program, &[asked]), "");
+        let told = elsewhere
+            .program
+            .output_with_stdin(Production::command(&elsewhere.program, &[asked]), "");
         let told = String::from_utf8_lossy(&told.stdout);
         let data_dir = elsewhere.program.data_dir().display();
         let remedy = format!("--data-dir {data_dir} wallet restore --continue` continues it");
@@ -265,8 +300,12 @@ fn a_restored_wallet_without_a_backend_says_how_to_set_one() {
     };
     let remedy = format!("--data-dir {} settings set backend=core", program.data_dir().display());
     let restored = run(&["wallet", "restore"], &format!("{ZOO}\n"));
-    for told in [restored, run(&["wallet", "restore", "--show"], ""), run(&["wallet", "info"], "")] {
-        assert!(told.contains(&remedy) && told.contains("the scan waits for a Bitcoin backend"), "{told}");
+    for told in [restored, run(&["wallet", "restore", "--show"], ""), run(&["wallet", "info"], "")]
+    {
+        assert!(
+            told.contains(&remedy) && told.contains("the scan waits for a Bitcoin backend"),
+            "{told}"
+        );
         assert!(
             !told.contains("asked about"),
             "it is not known yet whether the backend is asked about addresses: {told}"
@@ -276,24 +315,41 @@ fn a_restored_wallet_without_a_backend_says_how_to_set_one() {
     let doctor = program.output_with_stdin(Production::command(&program, &["doctor"]), "");
     let told = String::from_utf8(doctor.stdout).unwrap();
     let chain = told.lines().find(|line| line.contains("no Bitcoin backend is set")).unwrap();
-    assert!(chain.contains("settings set backendUrl") && chain.contains("--environment production"), "{chain}");
-    let shown = || serde_json::from_str::<Value>(&run(&["wallet", "restore", "--show", "--json"], "")).unwrap();
-    assert_eq!((&shown()["restore"]["awaitsBackend"], &shown()["restore"]["toAsk"]), (&true.into(), &0.into()));
+    assert!(
+        chain.contains("settings set backendUrl") && chain.contains("--environment production"),
+        "{chain}"
+    );
+    let shown = || {
+        serde_json::from_str::<Value>(&run(&["wallet", "restore", "--show", "--json"], "")).unwrap()
+    };
+    assert_eq!(
+        (&shown()["restore"]["awaitsBackend"], &shown()["restore"]["toAsk"]),
+        (&true.into(), &0.into())
+    );
     run(&["settings", "set", "backend=electrum", "backendUrl=tcp://127.0.0.1:9"], "");
     assert_eq!(shown()["restore"]["awaitsBackend"], false);
-    assert!(!run(&["wallet", "restore", "--show"], "").contains("the scan waits for a Bitcoin backend"));
+    assert!(
+        !run(&["wallet", "restore", "--show"], "").contains("the scan waits for a Bitcoin backend")
+    );
 }
 
 #[test]
 fn production_without_keyring_or_secrets_file_does_not_start() {
     let program = Program::new();
-    let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
+    let output =
+        program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("keyring") && said.contains("--secrets-file"), "{said}");
     let made = program.output(&["wallet", "create", "--environment", "production", "--json"]);
-    assert!(!made.status.success() && made.stdout.is_empty(), "words were shown that are stored nowhere");
-    assert!(!program.data_dir().join("production").exists(), "a data directory would block a restore");
+    assert!(
+        !made.status.success() && made.stdout.is_empty(),
+        "words were shown that are stored nowhere"
+    );
+    assert!(
+        !program.data_dir().join("production").exists(),
+        "a data directory would block a restore"
+    );
 }
 
 #[test]
@@ -303,14 +359,20 @@ fn an_interrupted_wallet_creation_is_completed_by_the_next() {
             for count in 1..=3 {
                 let program = Program::new();
                 program.create_data_dir();
-                let args: &[&str] =
-                    if restores { &["wallet", "restore", "--json"] } else { &["wallet", "create", "--json"] };
+                let args: &[&str] = if restores {
+                    &["wallet", "restore", "--json"]
+                } else {
+                    &["wallet", "create", "--json"]
+                };
                 let mut command = program.command(args);
                 command.env("TILLGATE_FAIL_POINT", format!("{point}:{count}"));
                 let cut = program.output_with_stdin(command, &format!("{ZOO}\n"));
                 let case = format!("{point}:{count}, restores: {restores}");
                 assert!(cut.status.success() || cut.status.signal().is_some(), "{case}");
-                assert!(count > 1 || cut.status.signal().is_some(), "{case}: the command was not aborted");
+                assert!(
+                    count > 1 || cut.status.signal().is_some(),
+                    "{case}: the command was not aborted"
+                );
                 let told = serde_json::from_slice::<Value>(&cut.stdout).ok();
                 let words = if restores {
                     restore(&program, &[], ZOO);
@@ -336,7 +398,10 @@ async fn wallet_info_tells_the_gap_limit_for_other_programs() {
     scene.gateway.client.pay(&paid.id).await;
     scene.gateway.client.mine(1).await;
     let info = scene.gateway.program().json(&["wallet", "info"]);
-    assert_eq!((&info["longestUnused"], &info["gapLimit"], &info["nextIndex"]), (&3.into(), &20.into(), &4.into()));
+    assert_eq!(
+        (&info["longestUnused"], &info["gapLimit"], &info["nextIndex"]),
+        (&3.into(), &20.into(), &4.into())
+    );
 }
 
 #[test]
@@ -344,18 +409,24 @@ fn a_birthday_as_a_date_needs_a_reachable_backend() {
     let program = Program::new();
     let secrets = program.data_dir().with_file_name("secrets");
     let restore = |birthday: &str, more: &[(&str, &str)]| {
-        let mut command = Production::command(&program, &["wallet", "restore", "--birthday", birthday]);
+        let mut command =
+            Production::command(&program, &["wallet", "restore", "--birthday", birthday]);
         command.envs(more.iter().copied());
         let output = program.output_with_stdin(command, &format!("{}wrong\n", "zoo ".repeat(11)));
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let refused = restore("2024-05-31", &[]);
-    assert!(refused.contains("set backendUrl first") && !refused.contains("made the data directory"), "{refused}");
+    assert!(
+        refused.contains("set backendUrl first") && !refused.contains("made the data directory"),
+        "{refused}"
+    );
     assert!(restore("yesterday", &[]).contains("the height of a block, or a date"));
     assert!(!program.data_dir().exists() && !secrets.exists());
-    // Port 1 has no listener, but no command learns that, because only a gateway connects to the backend.
-    let backend = [("TILLGATE_BACKEND_URL", "http://127.0.0.1:1"), ("TILLGATE_BACKEND_USER", "ada")];
+    // Port 1 has no listener, but no command learns that, because only a gateway connects to the
+    // backend.
+    let backend =
+        [("TILLGATE_BACKEND_URL", "http://127.0.0.1:1"), ("TILLGATE_BACKEND_USER", "ada")];
     let refused = restore("2024-05-31", &backend);
     assert!(refused.contains("name a height"), "{refused}");
     assert!(!program.data_dir().exists() && !secrets.exists(), "{refused}");

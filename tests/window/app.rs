@@ -16,8 +16,8 @@ pub const TILLGATE: &str = env!("CARGO_BIN_EXE_tillgate");
 
 /// Time limit for a condition, on two busy cores.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Time limit of a click that hides or ends the page. The driver never answers such a click, because a hidden page
-/// paints no frames.
+/// Time limit of a click that hides or ends the page. The driver never answers such a click,
+/// because a hidden page paints no frames.
 const NO_ANSWER: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(25);
 
@@ -63,12 +63,15 @@ impl App {
         self.waits_for(&found).await;
     }
 
-    /// Waits for an element.
     pub async fn waits_for(&self, xpath: &str) -> fantoccini::elements::Element {
-        let element = self.page.wait().at_most(TIMEOUT).every(POLL).for_element(Locator::XPath(xpath)).await;
+        let element =
+            self.page.wait().at_most(TIMEOUT).every(POLL).for_element(Locator::XPath(xpath)).await;
         match element {
             Ok(element) => element,
-            Err(error) => panic!("timed out waiting for {xpath} ({error}); the page says:\n{}", self.text().await),
+            Err(error) => panic!(
+                "timed out waiting for {xpath} ({error}); the page says:\n{}",
+                self.text().await
+            ),
         }
     }
 
@@ -102,7 +105,8 @@ impl App {
         .await;
     }
 
-    /// Clicks a button of the open dialog that hides or ends the page. The driver does not answer such a click.
+    /// Clicks a button of the open dialog that hides or ends the page. The driver does not answer
+    /// such a click.
     pub async fn clicks_and_goes(&self, name: &str) {
         let control = format!("//dialog[@open]//button[normalize-space()={}]", quoted(name));
         let button = self.waits_for(&control).await;
@@ -118,13 +122,15 @@ impl App {
     /// Types into the field with this label.
     pub async fn types_labelled(&self, label: &str, text: &str) {
         let label = quoted(label);
-        let field = self.waits_for(&format!("//input[@id=//label[normalize-space()={label}]/@for]")).await;
+        let field =
+            self.waits_for(&format!("//input[@id=//label[normalize-space()={label}]/@for]")).await;
         field.send_keys(text).await.unwrap();
     }
 
     /// Chooses the check box or radio button with these words.
     pub async fn clicks_option(&self, words: &str) {
-        let option = self.waits_for(&format!("//label[normalize-space()={}]/input", quoted(words))).await;
+        let option =
+            self.waits_for(&format!("//label[normalize-space()={}]/input", quoted(words))).await;
         option.click().await.unwrap();
     }
 
@@ -156,7 +162,9 @@ impl App {
     pub async fn api(&self) -> String {
         let details = "//footer//button[@aria-expanded]";
         self.waits_for(details).await.click().await.unwrap();
-        let shown = self.waits_for("//section//span[starts-with(normalize-space(), 'API http')][not(*)]").await;
+        let shown = self
+            .waits_for("//section//span[starts-with(normalize-space(), 'API http')][not(*)]")
+            .await;
         let address = shown.text().await.unwrap().trim_start_matches("API ").to_owned();
         self.waits_for(details).await.click().await.unwrap();
         address
@@ -172,7 +180,13 @@ impl Drop for App {
 
 /// Runs `tillgate` on this data directory and returns its JSON output.
 pub fn tillgate(data: &Path, arguments: &[&str]) -> Value {
-    let output = Command::new(TILLGATE).args(arguments).arg("--json").arg("--data-dir").arg(data).output().unwrap();
+    let output = Command::new(TILLGATE)
+        .args(arguments)
+        .arg("--json")
+        .arg("--data-dir")
+        .arg(data)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -2,8 +2,8 @@
 
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
-    Atom, AtomEnum, CLIENT_MESSAGE_EVENT, ClientMessageData, ClientMessageEvent, ConnectionExt as _, EventMask,
-    ImageFormat, MapState, Window,
+    Atom, AtomEnum, CLIENT_MESSAGE_EVENT, ClientMessageData, ClientMessageEvent,
+    ConnectionExt as _, EventMask, ImageFormat, MapState, Window,
 };
 use x11rb::rust_connection::RustConnection;
 
@@ -64,9 +64,18 @@ impl Display {
         let window = self.window().unwrap();
         let size = self.connection.get_geometry(window).unwrap().reply().unwrap();
         let (width, height) = (size.width, size.height);
-        let pixels = self.connection.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, width, height, u32::MAX).unwrap();
+        let pixels = self
+            .connection
+            .get_image(ImageFormat::Z_PIXMAP, window, 0, 0, width, height, u32::MAX)
+            .unwrap();
         // The display's pixels are blue, green, red, and an unused byte.
-        let rgb: Vec<u8> = pixels.reply().unwrap().data.chunks_exact(4).flat_map(|it| [it[2], it[1], it[0]]).collect();
+        let rgb: Vec<u8> = pixels
+            .reply()
+            .unwrap()
+            .data
+            .chunks_exact(4)
+            .flat_map(|it| [it[2], it[1], it[0]])
+            .collect();
         let mut picture = Vec::new();
         let mut encoder = png::Encoder::new(&mut picture, width.into(), height.into());
         encoder.set_color(png::ColorType::Rgb);
@@ -94,7 +103,11 @@ impl Display {
 
     /// A property of a window; empty if it is not set.
     fn property(&self, window: Window, name: Atom) -> Vec<u8> {
-        let property = self.connection.get_property(false, window, name, AtomEnum::ANY, 0, 64).unwrap().reply();
+        let property = self
+            .connection
+            .get_property(false, window, name, AtomEnum::ANY, 0, 64)
+            .unwrap()
+            .reply();
         property.map(|property| property.value).unwrap_or_default()
     }
 

@@ -1,5 +1,5 @@
-//! Both environments in one program: the window that switches between them, and `tillgate serve`. Production needs a
-//! keyring; the test sessions have one.
+//! Both environments in one program: the window that switches between them, and `tillgate serve`.
+//! Production needs a keyring; the test sessions have one.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -38,7 +38,10 @@ fn switching_environments_shows_only_that_environments_data() {
         makes_a_payment(&app).await;
         let display = Display::open();
         let title = async |end: &str| {
-            until("the title names the environment", async || display.title().ends_with(end).then_some(())).await;
+            until("the title names the environment", async || {
+                display.title().ends_with(end).then_some(())
+            })
+            .await;
         };
         title("(test environment)").await;
 
@@ -64,8 +67,13 @@ fn switching_environments_shows_only_that_environments_data() {
         let keys = |environment| in_environment(data.path(), environment, &["keys", "list"]);
         assert_eq!(keys("production")["items"][0]["name"], "live_shop");
         assert_eq!(keys("test")["items"], serde_json::json!([]));
-        let api = |environment| in_environment(data.path(), environment, &["status"])["api"].clone();
-        assert!(api("test").is_string() && api("production").is_string() && api("test") != api("production"));
+        let api =
+            |environment| in_environment(data.path(), environment, &["status"])["api"].clone();
+        assert!(
+            api("test").is_string()
+                && api("production").is_string()
+                && api("test") != api("production")
+        );
 
         app.clicks("Production").await;
         app.sees("live_shop").await;
@@ -75,25 +83,29 @@ fn switching_environments_shows_only_that_environments_data() {
 
 #[test]
 fn an_unreadable_database_stops_its_environment_until_a_retry() {
-    inside("environments::an_unreadable_database_stops_its_environment_until_a_retry", async || {
-        let data = tempfile::tempdir().unwrap();
-        let broken = "no database at all, but long enough to be looked at";
-        let folder = production(data.path(), &[("tillgate.db", broken)]);
-        let app = App::start(data.path()).await;
-        app.sees("No payments yet").await;
-        app.clicks("Production").await;
-        app.sees("Production is not running").await;
-        app.clicks("Test").await;
-        makes_a_payment(&app).await;
-        app.clicks("Production").await;
-        fs::remove_file(folder.join("tillgate.db")).unwrap();
-        app.clicks("Try again").await;
-        app.sees("Take real money").await;
-        quits(&app, data.path()).await;
-    });
+    inside(
+        "environments::an_unreadable_database_stops_its_environment_until_a_retry",
+        async || {
+            let data = tempfile::tempdir().unwrap();
+            let broken = "no database at all, but long enough to be looked at";
+            let folder = production(data.path(), &[("tillgate.db", broken)]);
+            let app = App::start(data.path()).await;
+            app.sees("No payments yet").await;
+            app.clicks("Production").await;
+            app.sees("Production is not running").await;
+            app.clicks("Test").await;
+            makes_a_payment(&app).await;
+            app.clicks("Production").await;
+            fs::remove_file(folder.join("tillgate.db")).unwrap();
+            app.clicks("Try again").await;
+            app.sees("Take real money").await;
+            quits(&app, data.path()).await;
+        },
+    );
 }
 
-/// A running `tillgate serve` for all existing environments, with the lines of its output and its log.
+/// A running `tillgate serve` for all existing environments, with the lines of its output and its
+/// log.
 struct Serve {
     child: Child,
     ready: mpsc::Receiver<String>,
@@ -145,7 +157,10 @@ fn serve_reports_both_environments_ready_and_stops_both() {
         assert_ne!(ready[0].1, ready[1].1);
         for environment in ["test", "production"] {
             let status = in_environment(data.path(), environment, &["status"]);
-            assert_eq!((&status["serving"], &status["environment"]), (&true.into(), &environment.into()));
+            assert_eq!(
+                (&status["serving"], &status["environment"]),
+                (&true.into(), &environment.into())
+            );
         }
         let began = tokio::time::Instant::now();
         terminate(&mut serve.child);
@@ -159,9 +174,11 @@ fn an_ended_thread_restarts_only_its_own_environment() {
     inside("environments::an_ended_thread_restarts_only_its_own_environment", async || {
         let data = tempfile::tempdir().unwrap();
         production(data.path(), &[("wallet.made", "")]);
-        // Only the test environment has this thread, because production has no wallet whose addresses it could derive.
+        // Only the test environment has this thread, because production has no wallet whose
+        // addresses it could derive.
         let serve = Serve::start(data.path(), &[("TILLGATE_END_THREAD", "addresses")]);
-        let failures = serve.log.iter().filter(|line| line.contains("not served")).take(3).collect::<Vec<_>>();
+        let failures =
+            serve.log.iter().filter(|line| line.contains("not served")).take(3).collect::<Vec<_>>();
         for line in &failures {
             assert!(line.contains("[test]") && line.contains("derivation of addresses"), "{line}");
         }

@@ -1,4 +1,5 @@
-//! The guide for going live, and the wallet's page. Production needs a keyring; the test sessions have one.
+//! The guide for going live, and the wallet's page. Production needs a keyring; the test sessions
+//! have one.
 
 use std::net::TcpListener;
 
@@ -10,15 +11,18 @@ use crate::stories::quits;
 
 /// The wallet's words on the page.
 async fn words(app: &App) -> Vec<String> {
-    let script = "return [...document.querySelectorAll('.words li .mono')].map(word => word.textContent)";
+    let script =
+        "return [...document.querySelectorAll('.words li .mono')].map(word => word.textContent)";
     serde_json::from_value(app.script(script).await).unwrap()
 }
 
 /// The positions, from 1, of the two words that the page asks for.
 async fn asked(app: &App) -> [usize; 2] {
-    let script = "return [...document.querySelectorAll('form label')].map(label => label.textContent)";
+    let script =
+        "return [...document.querySelectorAll('form label')].map(label => label.textContent)";
     let labels: Vec<String> = serde_json::from_value(app.script(script).await).unwrap();
-    let places: Vec<usize> = labels.iter().map(|label| label.trim_start_matches("Word ").parse().unwrap()).collect();
+    let places: Vec<usize> =
+        labels.iter().map(|label| label.trim_start_matches("Word ").parse().unwrap()).collect();
     places.try_into().unwrap()
 }
 
@@ -65,7 +69,10 @@ fn the_guide_asks_for_two_words_and_explains_a_silent_server() {
         let told = verifies(data.path(), &words.join(" "));
         assert!(told.contains("restore this wallet"), "{told}");
         let page = html(&app).await;
-        assert!(!words.windows(3).any(|three| page.contains(&three.join(" "))), "the words are still in the page");
+        assert!(
+            !words.windows(3).any(|three| page.contains(&three.join(" "))),
+            "the words are still in the page"
+        );
 
         let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let url = app.waits_for("//input[@name='backend-url']").await;
@@ -114,7 +121,9 @@ fn the_wallets_page_shows_the_balance_after_a_payment() {
         let balance = info["balanceBtc"].to_string();
         assert_ne!(balance, "0.00000000", "{info}");
         until("the balance is shown", async || {
-            let shown = app.script("return document.querySelector('[data-sum=balance]')?.textContent").await;
+            let shown = app
+                .script("return document.querySelector('[data-sum=balance]')?.textContent")
+                .await;
             (shown == format!("{balance} BTC")).then_some(())
         })
         .await;
@@ -136,8 +145,15 @@ fn verifies(data: &std::path::Path, words: &str) -> String {
     use std::process::{Command, Stdio};
 
     let mut command = Command::new(crate::app::TILLGATE);
-    command.args(["wallet", "verify-backup", "--environment", "production", "--data-dir"]).arg(data);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command
+        .args(["wallet", "verify-backup", "--environment", "production", "--data-dir"])
+        .arg(data);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(words.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)

@@ -1,5 +1,5 @@
-//! End-to-end tests of the desktop program, driven through WebDriver on a virtual display. They wait for conditions,
-//! not for fixed times.
+//! End-to-end tests of the desktop program, driven through WebDriver on a virtual display. They
+//! wait for conditions, not for fixed times.
 #![cfg(test)]
 
 mod app;

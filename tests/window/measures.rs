@@ -1,4 +1,5 @@
-//! Figures of the window with 100,000 payments. They are printed, and nothing fails if they are bad.
+//! Figures of the window with 100,000 payments. They are printed, and nothing fails if they are
+//! bad.
 
 use std::path::Path;
 
@@ -25,8 +26,9 @@ const COPIES: &str = "
         SELECT n FROM numbers)
     WHERE seq = 1";
 
-/// Changes to the screen of `arguments[0]`, and returns the milliseconds until `arguments[1]` is in the page and drawn.
-/// It begins half a second later, because the page may still draw the former screen.
+/// Changes to the screen of `arguments[0]`, and returns the milliseconds until `arguments[1]` is in
+/// the page and drawn. It begins half a second later, because the page may still draw the former
+/// screen.
 const CHANGES: &str = "
     const [hash, selector, done] = arguments;
     setTimeout(() => {
@@ -37,8 +39,9 @@ const CHANGES: &str = "
         requestAnimationFrame(look);
     }, 500);";
 
-/// Scrolls the list for three seconds. Returns the frames in a second, and the longest time between two frames in
-/// milliseconds. The third figure is the percentage of frames in which the middle of the list showed a row.
+/// Scrolls the list for three seconds. Returns the frames in a second, and the longest time between
+/// two frames in milliseconds. The third figure is the percentage of frames in which the middle of
+/// the list showed a row.
 const SCROLLS: &str = "
     const done = arguments[arguments.length - 1];
     const main = document.querySelector('main');
@@ -76,7 +79,10 @@ fn figures_with_a_hundred_thousand_payments() {
         app.sees("Takings today").await;
         let started = began.elapsed();
         let paint = "return performance.getEntriesByType('paint').map((one) => one.startTime)";
-        println!("from the start to the takings: {started:?}; first paint: {} ms", app.script(paint).await);
+        println!(
+            "from the start to the takings: {started:?}; first paint: {} ms",
+            app.script(paint).await
+        );
         let record = format!("#/test/payment/{payment}");
         for (hash, selector) in [
             ("#/test/payments", "main tr.link"),
@@ -105,8 +111,8 @@ fn figures_with_a_hundred_thousand_payments() {
     });
 }
 
-/// The memory of the program and of its web view's processes: their proportional set sizes, and the part of each that no
-/// file backs.
+/// The memory of the program and of its web view's processes: their proportional set sizes, and the
+/// part of each that no file backs.
 fn memory_kb(data: &Path) -> Vec<(String, u64, u64)> {
     let of = |pid: &String| {
         let rollup = read(pid, "smaps_rollup");

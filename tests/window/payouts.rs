@@ -112,7 +112,10 @@ fn an_address_is_read_from_a_dropped_picture_of_its_code() {
         app.script(DROPS_THE_PICTURE).await;
         app.sees("The code asks for").await;
         // The answer about the address moves the button below it.
-        app.waits_for("//*[@name='address'][@aria-invalid='true'] | //*[text()='A valid address.']").await;
+        app.waits_for(
+            "//*[@name='address'][@aria-invalid='true'] | //*[text()='A valid address.']",
+        )
+        .await;
         let read = app.script("return document.querySelector(\"[name='address']\").value").await;
         assert_eq!(read.as_str().unwrap().to_lowercase(), address);
         app.clicks("Use this amount").await;
@@ -136,7 +139,10 @@ fn a_shops_offer_is_notified_once_and_shown_until_approved() {
 
         let display = Display::open();
         let titled = "the window's title counts the payout";
-        until(titled, async || display.title().ends_with(": 1 payout waits for approval").then_some(())).await;
+        until(titled, async || {
+            display.title().ends_with(": 1 payout waits for approval").then_some(())
+        })
+        .await;
         let note = until("the desktop is notified", async || notes.try_recv().ok()).await;
         assert_eq!(note.0, "Test: webshop asks for a payout of 0.00100000 BTC");
         assert!(note.1.contains(RECIPIENT), "{}", note.1);
@@ -146,7 +152,10 @@ fn a_shops_offer_is_notified_once_and_shown_until_approved() {
         let row = format!("//td//a[@href='#/test/payout/{}']", offer["payoutId"].as_str().unwrap());
         app.waits_for(&row).await.click().await.unwrap();
         approves(&app).await;
-        until("the title is as before", async || display.title().ends_with("environment)").then_some(())).await;
+        until("the title is as before", async || {
+            display.title().ends_with("environment)").then_some(())
+        })
+        .await;
         assert!(notes.try_recv().is_err(), "an offer is notified once");
     });
 }
@@ -210,7 +219,8 @@ fn an_overpayment_is_refunded_to_the_customers_address() {
 
 /// A customer gives the address of a refund on the page of the newest payment.
 async fn answers_on_the_page(data: &Path, address: &str) {
-    let payment = tillgate(data, &["payments", "list"])["items"][0]["paymentId"].as_str().unwrap().to_owned();
+    let payment =
+        tillgate(data, &["payments", "list"])["items"][0]["paymentId"].as_str().unwrap().to_owned();
     let page = format!("{}/{payment}", tillgate(data, &["status"])["pages"].as_str().unwrap());
     let origin = page.split("/pay/").next().unwrap().to_owned();
     let form = Request::post(page).header("sec-fetch-site", "same-origin").header("origin", origin);
@@ -219,8 +229,8 @@ async fn answers_on_the_page(data: &Path, address: &str) {
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
 }
 
-/// Starts the program with a confirmed payment. Payouts wait an hour for their batch, so that the tests decide when it
-/// is sent.
+/// Starts the program with a confirmed payment. Payouts wait an hour for their batch, so that the
+/// tests decide when it is sent.
 async fn starts_with_coins(data: &Path) -> App {
     tillgate(data, &["settings", "set", "batchSeconds", "3600"]);
     let app = App::start(data).await;
@@ -249,7 +259,8 @@ async fn offers(app: &App, btc: &str) -> String {
     url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()
 }
 
-/// The reason why a payout waits may contain a transaction id, which has no break. The dialog must show it in full.
+/// The reason why a payout waits may contain a transaction id, which has no break. The dialog must
+/// show it in full.
 async fn shows_whole_even_a_transactions_id(app: &App) {
     let widths = app.script(
         "const dialog = document.querySelector('dialog[open]'); \
@@ -279,12 +290,16 @@ async fn approves(app: &App) {
     app.sees_state("QUEUED").await;
 }
 
-/// A notification server on the session bus. It passes on the summary and body of each notification.
+/// A notification server on the session bus. It passes on the summary and body of each
+/// notification.
 struct Desktop(mpsc::Sender<(String, String)>);
 
 #[zbus::interface(name = "org.freedesktop.Notifications")]
 impl Desktop {
-    #[expect(clippy::too_many_arguments, reason = "fixed by the Desktop Notifications Specification")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "fixed by the Desktop Notifications Specification"
+    )]
     fn notify(
         &self,
         _app: &str,

@@ -20,7 +20,8 @@ fn desktop(data: &Path) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits until the test environment is served. Returns the address of its API and the id of the desktop process.
+/// Waits until the test environment is served. Returns the address of its API and the id of the
+/// desktop process.
 async fn served(data: &Path) -> (String, String) {
     until("the test environment is served", async || {
         let mut ask = Command::new(TILLGATE);
@@ -34,8 +35,11 @@ async fn served(data: &Path) -> (String, String) {
 /// The process id of the desktop program on this data directory.
 fn process_of(data: &Path) -> Option<String> {
     let data = data.to_str().unwrap();
-    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let line = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let pids = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let line =
+        |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     pids.into_iter().find(|pid| line(pid).starts_with(DESKTOP) && line(pid).contains(data))
 }
 
@@ -62,13 +66,19 @@ fn a_program_started_while_another_ends_serves_after_it() {
         let data = tempfile::tempdir().unwrap();
         let mut program = desktop(data.path());
         let (api, before) = served(data.path()).await;
-        // The gateway waits a limited time for the rest of a half-sent request, so the program does not end at once.
+        // The gateway waits a limited time for the rest of a half-sent request, so the program does
+        // not end at once.
         let address = api.trim_start_matches("http://").trim_end_matches("/v2").to_owned();
         let mut half = TcpStream::connect(&address).unwrap();
-        half.write_all(b"POST /v2/payments/new HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{").unwrap();
-        let pid = i32::try_from(program.id()).ok().and_then(rustix::process::Pid::from_raw).unwrap();
+        half.write_all(b"POST /v2/payments/new HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+            .unwrap();
+        let pid =
+            i32::try_from(program.id()).ok().and_then(rustix::process::Pid::from_raw).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-        until("the gateway takes no more requests", async || TcpStream::connect(&address).is_err().then_some(())).await;
+        until("the gateway takes no more requests", async || {
+            TcpStream::connect(&address).is_err().then_some(())
+        })
+        .await;
 
         let mut again = desktop(data.path());
         until("the first program has ended", async || program.try_wait().unwrap()).await;
@@ -76,7 +86,10 @@ fn a_program_started_while_another_ends_serves_after_it() {
         assert_ne!(now, before);
         let stop = Command::new("kill").arg(&now).status().unwrap();
         assert!(stop.success());
-        until("the second program has ended", async || process_of(data.path()).is_none().then_some(())).await;
+        until("the second program has ended", async || {
+            process_of(data.path()).is_none().then_some(())
+        })
+        .await;
         let _ = again.wait();
     });
 }

@@ -15,9 +15,9 @@ const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
 /// The prices of the orders, which are paid on several days.
 const PRICES: [&str; 26] = [
-    "38.00", "41.20", "64.90", "12.50", "88.00", "23.70", "55.10", "71.40", "9.90", "33.30", "102.00", "47.60",
-    "29.90", "81.50", "18.20", "66.00", "93.40", "35.80", "120.50", "54.00", "42.00", "35.50", "22.50", "18.00",
-    "26.80", "44.10",
+    "38.00", "41.20", "64.90", "12.50", "88.00", "23.70", "55.10", "71.40", "9.90", "33.30",
+    "102.00", "47.60", "29.90", "81.50", "18.20", "66.00", "93.40", "35.80", "120.50", "54.00",
+    "42.00", "35.50", "22.50", "18.00", "26.80", "44.10",
 ];
 
 /// The order that is paid too much, and the last one of yesterday.
@@ -71,7 +71,11 @@ impl Day {
         let told = takes_notifications().await;
         let pays_later = asks_for_a_payment(&shop, "979", "15.00", &told).await;
         let pays_a_part = asks_for_a_payment(&shop, "980", "28.40", &told).await;
-        shop.posts(&format!("/sandbox/payments/{pays_a_part}/pay"), &json!({ "btcAmount": "0.0002" })).await;
+        shop.posts(
+            &format!("/sandbox/payments/{pays_a_part}/pay"),
+            &json!({ "btcAmount": "0.0002" }),
+        )
+        .await;
         let (mut last, mut overpaid, mut sent) = (String::new(), String::new(), String::new());
         for (number, price) in (981..).zip(PRICES) {
             last = asks_for_a_payment(&shop, &number.to_string(), price, &told).await;
@@ -101,8 +105,7 @@ impl Day {
         }
         shop.posts(&format!("/sandbox/payments/{pays_later}/pay"), &json!({})).await;
         shop.posts("/sandbox/blocks", &json!({ "count": 6 })).await;
-        let offer =
-            json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "Flour, invoice 88"});
+        let offer = json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "Flour, invoice 88"});
         let payout = shop.posts("/payouts", &offer).await["payoutId"].as_str().unwrap().to_owned();
         let new = asks_for_a_payment(&shop, "1007", "12.80", &told).await;
         Self { paid: last, sent, overpaid, new, payout, shop, told }
@@ -119,8 +122,18 @@ impl Day {
 
     /// Each screen, with the name of its picture.
     fn screens(&self) -> Vec<(&'static str, String)> {
-        let screens =
-            ["home", "till", "payments", "new", "payouts", "new-payout", "anomalies", "wallet", "keys", "sandbox"];
+        let screens = [
+            "home",
+            "till",
+            "payments",
+            "new",
+            "payouts",
+            "new-payout",
+            "anomalies",
+            "wallet",
+            "keys",
+            "sandbox",
+        ];
         let mut all: Vec<_> = screens.map(|screen| (screen, format!("test/{screen}"))).into();
         all.push(("payment-paid", format!("test/payment/{}", self.paid)));
         all.push(("payment-overpaid", format!("test/payment/{}", self.overpaid)));
@@ -131,12 +144,21 @@ impl Day {
         all
     }
 
-    /// Dialogs: the name of the picture, the screen, and the path of the button that opens the dialog.
+    /// Dialogs: the name of the picture, the screen, and the path of the button that opens the
+    /// dialog.
     fn dialogs(&self) -> [(&'static str, String, &'static str); 3] {
         [
             ("refund", format!("test/payment/{}", self.overpaid), "//main//button[@data-stop]"),
-            ("payout-approve", format!("test/payout/{}", self.payout), "(//*[@aria-labelledby='acts']//button)[1]"),
-            ("payout-reject", format!("test/payout/{}", self.payout), "(//*[@aria-labelledby='acts']//button)[2]"),
+            (
+                "payout-approve",
+                format!("test/payout/{}", self.payout),
+                "(//*[@aria-labelledby='acts']//button)[1]",
+            ),
+            (
+                "payout-reject",
+                format!("test/payout/{}", self.payout),
+                "(//*[@aria-labelledby='acts']//button)[2]",
+            ),
         ]
     }
 }
@@ -221,18 +243,22 @@ fn no_screen_has_a_serious_fault_for_a_screen_reader() {
 async fn finds_faults(app: &App, theme: &str, name: &str) -> Vec<String> {
     let faults: Value = app.page.execute_async(FINDS_FAULTS, vec![]).await.unwrap();
     let faults = faults.as_array().cloned().unwrap_or_default();
-    faults.iter().map(|fault| format!("{theme} {name}: {}", fault.as_str().unwrap_or_default())).collect()
+    faults
+        .iter()
+        .map(|fault| format!("{theme} {name}: {}", fault.as_str().unwrap_or_default()))
+        .collect()
 }
 
-/// Writes a picture of each screen to the folder that `SCREENS` names, in the language that `SCREENS_LANGUAGE` names.
-/// `make screens` runs it.
+/// Writes a picture of each screen to the folder that `SCREENS` names, in the language that
+/// `SCREENS_LANGUAGE` names. `make screens` runs it.
 #[test]
 #[ignore = "writes pictures"]
 fn each_screen_is_drawn_in_each_size_and_theme() {
     inside("screens::each_screen_is_drawn_in_each_size_and_theme", async || {
         let folder = PathBuf::from(std::env::var_os("SCREENS").expect("SCREENS names a folder"));
         let data = tempfile::tempdir().unwrap();
-        let language = std::env::var_os("SCREENS_LANGUAGE").map(|language| ("TILLGATE_LANGUAGE", language));
+        let language =
+            std::env::var_os("SCREENS_LANGUAGE").map(|language| ("TILLGATE_LANGUAGE", language));
         let app = App::start_with(data.path(), language.as_slice()).await;
         app.waits_for("//main//h1").await;
         let day = Day::passes(&app, data.path()).await;
@@ -244,7 +270,10 @@ fn each_screen_is_drawn_in_each_size_and_theme() {
             app.script(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
             for (width, height) in SIZES {
                 app.page.set_window_size(width, height).await.unwrap();
-                until("the window has its size", async || (display.size() == (width, height)).then_some(())).await;
+                until("the window has its size", async || {
+                    (display.size() == (width, height)).then_some(())
+                })
+                .await;
                 let subfolder = folder.join(format!("{width}x{height}-{theme}"));
                 std::fs::create_dir_all(&subfolder).unwrap();
                 for (name, screen) in day.screens() {
@@ -268,12 +297,16 @@ fn each_screen_is_drawn_in_each_size_and_theme() {
         day.is_reversed().await;
         let (width, height) = SIZE_OF_DIALOGS;
         app.page.set_window_size(width, height).await.unwrap();
-        until("the window has its size", async || (display.size() == (width, height)).then_some(())).await;
+        until("the window has its size", async || {
+            (display.size() == (width, height)).then_some(())
+        })
+        .await;
         for theme in THEMES {
             app.script(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
             shows(&app, "test/anomalies").await;
             app.waits_for("//main//li[contains(., '1008')]").await;
-            draws(&app, &display, &folder.join(format!("{width}x{height}-{theme}")), "reversed").await;
+            draws(&app, &display, &folder.join(format!("{width}x{height}-{theme}")), "reversed")
+                .await;
         }
     });
 }

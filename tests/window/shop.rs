@@ -32,7 +32,8 @@ impl Shop {
             .header("content-type", "application/json")
             .body(Body::from(body.to_string()))
             .unwrap();
-        let answer = Client::builder(TokioExecutor::new()).build_http().request(request).await.unwrap();
+        let answer =
+            Client::builder(TokioExecutor::new()).build_http().request(request).await.unwrap();
         let status = answer.status();
         let bytes = to_bytes(Body::new(answer.into_body()), ANSWER_MAX).await.unwrap();
         assert!(status.is_success(), "{path}: {}", String::from_utf8_lossy(&bytes));

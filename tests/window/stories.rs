@@ -58,7 +58,10 @@ fn the_window_draws_without_a_graphics_card_in_little_memory() {
             let environment = read(pid, "environ");
             variables.iter().all(|variable| environment.contains(variable))
         };
-        assert!(!children.is_empty() && children.iter().all(saves_memory), "the web view takes more memory");
+        assert!(
+            !children.is_empty() && children.iter().all(saves_memory),
+            "the web view takes more memory"
+        );
         let own_kb = memory_of_engine_kb(data.path());
         // The web view needs about 35 MB, but 85 MB if it draws with the graphics card.
         assert!(own_kb < 60_000, "{own_kb} kB");
@@ -71,7 +74,8 @@ fn a_german_window_speaks_german() {
     inside("stories::a_german_window_speaks_german", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start_with(data.path(), &[("TILLGATE_LANGUAGE", "de-AT".into())]).await;
-        app.waits_for("//html[@lang='de']//nav[@aria-label='Seiten']//a[contains(., 'Kasse')]").await;
+        app.waits_for("//html[@lang='de']//nav[@aria-label='Seiten']//a[contains(., 'Kasse')]")
+            .await;
         app.clicks("Neue Zahlung").await;
         app.waits_for("//h1[normalize-space()='Neue Zahlung']").await;
         app.clicks("Auszahlungen").await;
@@ -105,7 +109,8 @@ fn a_reversed_payment_is_announced_until_it_is_dismissed() {
         app.sees("1 confirmed payment was reversed").await;
         let display = Display::open();
         let titled = "the window's title counts the reversed payment";
-        until(titled, async || display.title().ends_with("Test: 1 payment reversed").then_some(())).await;
+        until(titled, async || display.title().ends_with("Test: 1 payment reversed").then_some(()))
+            .await;
 
         app.clicks("Decide what to do").await;
         app.clicks("Dismiss").await;
@@ -114,7 +119,10 @@ fn a_reversed_payment_is_announced_until_it_is_dismissed() {
         app.types_labelled("Why", "goods came back").await;
         app.clicks_in_dialog("Dismiss").await;
         app.sees("Nothing needs your attention").await;
-        until("the title is as before", async || display.title().ends_with("environment)").then_some(())).await;
+        until("the title is as before", async || {
+            display.title().ends_with("environment)").then_some(())
+        })
+        .await;
         let left = tillgate(data.path(), &["payments", "show", &payment]);
         assert_eq!((&left["state"], &left["whyInvalid"]), (&"INVALID".into(), &"REVERSED".into()));
     });
@@ -148,28 +156,43 @@ fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let opened = data.path().join("opened");
-        let variables =
-            [("PATH", with_opener(data.path(), &opened)), ("TILLGATE_BACKUP_PASSPHRASE", "correct horse".into())];
+        let variables = [
+            ("PATH", with_opener(data.path(), &opened)),
+            ("TILLGATE_BACKUP_PASSPHRASE", "correct horse".into()),
+        ];
         let app = App::start_with(data.path(), &variables).await;
         let payment = makes_a_payment(&app).await;
         app.clicks("Open").await;
-        let page =
-            tillgate(data.path(), &["payments", "show", &payment])["paymentPageUrl"].as_str().unwrap().to_owned();
-        let last_opened = || std::fs::read_to_string(&opened).ok().and_then(|all| Some(all.lines().last()?.to_owned()));
+        let page = tillgate(data.path(), &["payments", "show", &payment])["paymentPageUrl"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let last_opened = || {
+            std::fs::read_to_string(&opened)
+                .ok()
+                .and_then(|all| Some(all.lines().last()?.to_owned()))
+        };
         until("the browser opens the page", async || (last_opened()? == page).then_some(())).await;
         let environment = std::fs::read_to_string(opened.with_extension("environment")).unwrap();
-        assert!(environment.contains("PATH=") && !environment.contains("correct horse"), "{environment}");
+        assert!(
+            environment.contains("PATH=") && !environment.contains("correct horse"),
+            "{environment}"
+        );
         assert!(!environment.contains("JSC_useJIT"), "{environment}");
         app.clicks("Mail…").await;
         app.sees("This page opens on this computer alone.").await;
-        until("a mail begins", async || last_opened()?.starts_with("mailto:?subject=Merchant").then_some(())).await;
+        until("a mail begins", async || {
+            last_opened()?.starts_with("mailto:?subject=Merchant").then_some(())
+        })
+        .await;
 
         app.clicks("← All payments").await;
         for number in ["", "-2"] {
             app.clicks("Save for a spreadsheet").await;
             let told = format!("//p[contains(text(), 'tillgate-test-payments{number}.csv')]");
             let told = app.waits_for(&told).await.text().await.unwrap();
-            let file = told.strip_prefix("Saved as ").and_then(|rest| rest.strip_suffix('.')).unwrap();
+            let file =
+                told.strip_prefix("Saved as ").and_then(|rest| rest.strip_suffix('.')).unwrap();
             let table = std::fs::read_to_string(file).unwrap();
             let mode = std::fs::metadata(file).unwrap().permissions().mode();
             assert_eq!(mode & 0o077, 0, "other users cannot read the file");
@@ -180,12 +203,14 @@ fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
     });
 }
 
-/// A search path with an `xdg-open` that notes each address in `opened`, and its variables beside it.
+/// A search path with an `xdg-open` that notes each address in `opened`, and its variables beside
+/// it.
 fn with_opener(folder: &Path, opened: &Path) -> std::ffi::OsString {
     let programs = folder.join("programs");
     std::fs::create_dir(&programs).unwrap();
     let opener = programs.join("xdg-open");
-    let script = format!("#!/bin/sh\nenv > '{0}.environment'\necho \"$1\" >> '{0}'\n", opened.display());
+    let script =
+        format!("#!/bin/sh\nenv > '{0}.environment'\necho \"$1\" >> '{0}'\n", opened.display());
     std::fs::write(&opener, script).unwrap();
     std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
     let paths = std::env::var_os("PATH").unwrap();
@@ -200,7 +225,11 @@ fn a_data_directory_in_use_is_reported_and_opened_once_free() {
         other.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
         let mut other = other.stdout(Stdio::piped()).spawn().unwrap();
         let mut ready = String::new();
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(other.stdout.take().unwrap()), &mut ready).unwrap();
+        std::io::BufRead::read_line(
+            &mut std::io::BufReader::new(other.stdout.take().unwrap()),
+            &mut ready,
+        )
+        .unwrap();
         assert!(ready.contains("ready"), "{ready}");
 
         let app = App::start(data.path()).await;
@@ -225,7 +254,8 @@ fn a_closed_window_returns_at_a_second_start() {
         let api = app.api().await;
         let display = Display::open();
 
-        // This display has no tray, so before the window closes, a dialog says that the program keeps running.
+        // This display has no tray, so before the window closes, a dialog says that the program
+        // keeps running.
         display.close_window();
         app.sees("Tillgate keeps running").await;
         app.clicks_and_goes("Close the window").await;
@@ -237,8 +267,8 @@ fn a_closed_window_returns_at_a_second_start() {
         assert!(second.success(), "a second start ends by itself: {second}");
         until("the window is back", async || display.shows_window().then_some(())).await;
 
-        // The dialog is shown once, so this time the window closes without a question. A hidden page does not answer
-        // its driver, so the test can only see that the window is gone.
+        // The dialog is shown once, so this time the window closes without a question. A hidden
+        // page does not answer its driver, so the test can only see that the window is gone.
         display.close_window();
         until("the window is gone again", async || (!display.shows_window()).then_some(())).await;
     });
@@ -275,7 +305,8 @@ pub async fn makes_a_payment(app: &App) -> String {
     app.types("message", "Two coffees").await;
     app.clicks("Create payment").await;
     app.sees_state("NEW").await;
-    let drawn = "const qr = document.querySelector('main img'); return qr.complete && qr.naturalWidth > 0;";
+    let drawn =
+        "const qr = document.querySelector('main img'); return qr.complete && qr.naturalWidth > 0;";
     until("the QR code is drawn", async || (app.script(drawn).await == true).then_some(())).await;
     let url = app.page.current_url().await.unwrap();
     url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()
@@ -290,7 +321,8 @@ async fn shop_reads(api: &str, secret: &str, payment: &str) -> Value {
 
 /// The unshared memory of the web view's process, in kilobytes.
 fn memory_of_engine_kb(data: &Path) -> u64 {
-    let engine = processes_of(data).into_iter().find(|pid| read(pid, "comm").starts_with("WebKitWeb"));
+    let engine =
+        processes_of(data).into_iter().find(|pid| read(pid, "comm").starts_with("WebKitWeb"));
     let rollup = read(&engine.expect("the web view's process runs"), "smaps_rollup");
     let own = figure(&rollup, "Pss_Anon:").expect("smaps_rollup names Pss_Anon");
     own.trim().trim_end_matches("kB").trim().parse().unwrap()
@@ -298,11 +330,19 @@ fn memory_of_engine_kb(data: &Path) -> u64 {
 
 /// The ids of the program's process on this data directory, and of its web view's processes.
 pub fn processes_of(data: &Path) -> Vec<String> {
-    let pids = || std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let pids = || {
+        std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+    };
     let data = data.to_str().unwrap();
-    let is_desktop = |pid: &str| read(pid, "cmdline").starts_with(DESKTOP) && read(pid, "cmdline").contains(data);
+    let is_desktop = |pid: &str| {
+        read(pid, "cmdline").starts_with(DESKTOP) && read(pid, "cmdline").contains(data)
+    };
     let desktop = pids().find(|pid| is_desktop(pid)).expect("the desktop program runs");
-    let is_child = |pid: &String| figure(&read(pid, "status"), "PPid:").is_some_and(|parent| parent.trim() == desktop);
+    let is_child = |pid: &String| {
+        figure(&read(pid, "status"), "PPid:").is_some_and(|parent| parent.trim() == desktop)
+    };
     let children: Vec<String> = pids().filter(is_child).collect();
     std::iter::once(desktop.clone()).chain(children).collect()
 }
@@ -318,7 +358,8 @@ pub fn figure(text: &str, name: &str) -> Option<String> {
 }
 
 async fn get(url: &str, authorization: &str) -> (u16, Bytes) {
-    let request = Request::get(url).header("authorization", authorization).body(Body::empty()).unwrap();
+    let request =
+        Request::get(url).header("authorization", authorization).body(Body::empty()).unwrap();
     let answer = Client::builder(TokioExecutor::new()).build_http().request(request).await.unwrap();
     let status = answer.status().as_u16();
     (status, to_bytes(Body::new(answer.into_body()), ANSWER_MAX).await.unwrap())
@@ -338,7 +379,7 @@ pub async fn quits(app: &App, data: &Path) {
 }
 
 fn socket_remains(data: &Path) -> bool {
-    std::fs::read_dir(data.join("test"))
-        .unwrap()
-        .any(|entry| std::os::unix::fs::FileTypeExt::is_socket(&entry.unwrap().file_type().unwrap()))
+    std::fs::read_dir(data.join("test")).unwrap().any(|entry| {
+        std::os::unix::fs::FileTypeExt::is_socket(&entry.unwrap().file_type().unwrap())
+    })
 }

@@ -21,7 +21,8 @@ fn a_sale_at_the_till_is_made_by_keyboard_alone() {
         app.sees("Scan the code with your Bitcoin wallet.").await;
         let drawn = "const qr = document.querySelector('dialog img');\
                      return qr.complete && qr.naturalWidth > 0 && qr.clientWidth >= 480;";
-        until("the QR code is large", async || (app.script(drawn).await == true).then_some(())).await;
+        until("the QR code is large", async || (app.script(drawn).await == true).then_some(()))
+            .await;
 
         // The simulated customer pays, and the network confirms. Neither is an act of the cashier.
         app.clicks("Let the simulated customer pay").await;
@@ -48,11 +49,16 @@ fn a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else() {
         app.clicks("Open the second display").await;
         let display = Display::open();
         let title = "Customer display";
-        until("the second display is open", async || display.shows_titled(title).then_some(())).await;
+        until("the second display is open", async || display.shows_titled(title).then_some(()))
+            .await;
 
         // By touch: only the buttons of the keypad.
         for key in ["1", "2", ".", "5", "0"] {
-            app.waits_for(&format!("//main//button[normalize-space()='{key}']")).await.click().await.unwrap();
+            app.waits_for(&format!("//main//button[normalize-space()='{key}']"))
+                .await
+                .click()
+                .await
+                .unwrap();
         }
         app.clicks("Charge 12.50 USD").await;
         app.sees("The customer sees this sale").await;
@@ -67,40 +73,47 @@ fn a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else() {
         app.clicks("Mine 1 block").await;
         app.waits_for("//output[@data-total]").await;
         app.clicks("Close the second display").await;
-        until("the second display is closed", async || (!display.shows_titled(title)).then_some(())).await;
+        until("the second display is closed", async || {
+            (!display.shows_titled(title)).then_some(())
+        })
+        .await;
         quits(&app, data.path()).await;
     });
 }
 
 #[test]
 fn the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer() {
-    inside("till::the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer", async || {
-        let data = tempfile::tempdir().unwrap();
-        let app = App::start(data.path()).await;
-        app.clicks("Preferences").await;
-        app.types_labelled("Name", " Bakery\t").await;
-        // A photo, which is much larger than a logo may be.
-        let photo = data.path().join("logo.png");
-        std::fs::write(&photo, noise(1_200, 800)).unwrap();
-        app.script("document.querySelector('[data-logo]').hidden = false").await;
-        let file = app.waits_for("//dialog//input[@data-logo]").await;
-        file.send_keys(photo.to_str().unwrap()).await.unwrap();
-        app.waits_for("//dialog//img[@alt='Your logo']").await;
-        app.clicks_in_dialog("Done").await;
-        let logo = tillgate(data.path(), &["settings", "get", "merchantLogo"])["value"].clone();
-        assert!(logo.as_str().unwrap().starts_with("data:image/"), "{logo}");
+    inside(
+        "till::the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer",
+        async || {
+            let data = tempfile::tempdir().unwrap();
+            let app = App::start(data.path()).await;
+            app.clicks("Preferences").await;
+            app.types_labelled("Name", " Bakery\t").await;
+            // A photo, which is much larger than a logo may be.
+            let photo = data.path().join("logo.png");
+            std::fs::write(&photo, noise(1_200, 800)).unwrap();
+            app.script("document.querySelector('[data-logo]').hidden = false").await;
+            let file = app.waits_for("//dialog//input[@data-logo]").await;
+            file.send_keys(photo.to_str().unwrap()).await.unwrap();
+            app.waits_for("//dialog//img[@alt='Your logo']").await;
+            app.clicks_in_dialog("Done").await;
+            let logo = tillgate(data.path(), &["settings", "get", "merchantLogo"])["value"].clone();
+            assert!(logo.as_str().unwrap().starts_with("data:image/"), "{logo}");
 
-        app.clicks("Till").await;
-        app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
-        app.clicks("Charge 7.00 USD").await;
-        app.waits_for("//dialog[@data-sale]//p[contains(., 'Merchant Bakery')]/img").await;
-        let drawn = "const logo = document.querySelector('dialog .shop img');
+            app.clicks("Till").await;
+            app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
+            app.clicks("Charge 7.00 USD").await;
+            app.waits_for("//dialog[@data-sale]//p[contains(., 'Merchant Bakery')]/img").await;
+            let drawn = "const logo = document.querySelector('dialog .shop img');
                      return logo.naturalWidth === 300 && logo.naturalHeight === 200;";
-        until("the logo is drawn", async || (app.script(drawn).await == true).then_some(())).await;
-        app.clicks_in_dialog("Cancel sale").await;
-        app.waits_for("//output[@data-total]").await;
-        quits(&app, data.path()).await;
-    });
+            until("the logo is drawn", async || (app.script(drawn).await == true).then_some(()))
+                .await;
+            app.clicks_in_dialog("Cancel sale").await;
+            app.waits_for("//output[@data-total]").await;
+            quits(&app, data.path()).await;
+        },
+    );
 }
 
 /// A PNG in which no two pixels are alike, so that it does not become small.

@@ -1,5 +1,5 @@
-//! Time from a server's mempool to the notification at the shop, and start times, with 100,000 closed and 10,000 open
-//! payments.
+//! Time from a server's mempool to the notification at the shop, and start times, with 100,000
+//! closed and 10,000 open payments.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,8 @@ const OPEN: u64 = 10_000;
 /// Number of payments that are paid.
 const PAID: u64 = 300;
 
-/// Time between two paid payments. The gateway's interval between looks is no multiple of this time.
+/// Time between two paid payments. The gateway's interval between looks is no multiple of this
+/// time.
 const PAID_EVERY: Duration = Duration::from_millis(47);
 
 /// Length of the idle measurement.
@@ -65,7 +66,8 @@ fn through(kind: Kind, scene: &Scene, report: &mut Report) -> Fallible<()> {
     std::thread::sleep(Duration::from_secs(2));
     let (before, cpu_ms) = (server.traffic(), served.cpu_ms()?);
     std::thread::sleep(IDLE);
-    let figure = format!("{}, {} ms of processor", server.traffic() - before, served.cpu_ms()? - cpu_ms);
+    let figure =
+        format!("{}, {} ms of processor", server.traffic() - before, served.cpu_ms()? - cpu_ms);
     report.add(&format!("{name}: {} s in which nothing happens", IDLE.as_secs()), figure, "", None);
     let memory = format!("{:.0} MB", served.resident_mb()?);
     report.add(&format!("{name}: resident memory, 110,000 payments"), memory, "", None);
@@ -79,17 +81,26 @@ impl Kind {
         match self {
             Self::Core => "required p99 below 1,200 ms; asked once a second",
             Self::CoreZmq => "required p99 below 150 ms; looks 50 ms apart",
-            Self::Electrum => "required p99 below 150 ms; looks 50 ms apart, notices up to 5 ms late",
+            Self::Electrum => {
+                "required p99 below 150 ms; looks 50 ms apart, notices up to 5 ms late"
+            }
         }
     }
 }
 
-/// Pays one payment after another without waiting, and returns for each the time from the mempool to the shop.
-fn arrivals(served: &Served, authorization: &str, shop: &Shop, sandbox: &Sandbox) -> Fallible<Vec<u32>> {
+/// Pays one payment after another without waiting, and returns for each the time from the mempool
+/// to the shop.
+fn arrivals(
+    served: &Served,
+    authorization: &str,
+    shop: &Shop,
+    sandbox: &Sandbox,
+) -> Fallible<Vec<u32>> {
     let mut client = Client::connect(served.port, authorization)?;
     let mut orders = Vec::new();
     for number in 0..PAID {
-        let (payment, _) = client.call("POST", "/v2/payments/new", &shop.order_of(OPEN + number))?;
+        let (payment, _) =
+            client.call("POST", "/v2/payments/new", &shop.order_of(OPEN + number))?;
         orders.push(id_script_and_sats(&payment)?);
     }
     // Waits for the end of the first look at the new payments.
@@ -100,13 +111,17 @@ fn arrivals(served: &Served, authorization: &str, shop: &Shop, sandbox: &Sandbox
         paid.push((id, Instant::now()));
         std::thread::sleep(PAID_EVERY);
     }
-    let times = paid.iter().map(|(id, at)| Ok(load::micros(shop.wait_for(id)?.saturating_duration_since(*at))));
+    let times = paid
+        .iter()
+        .map(|(id, at)| Ok(load::micros(shop.wait_for(id)?.saturating_duration_since(*at))));
     times.collect()
 }
 
 /// The id, script and sum of a payment.
 fn id_script_and_sats(payment: &Value) -> Fallible<(String, ScriptBuf, u64)> {
-    let text = |name: &str| payment[name].as_str().ok_or_else(|| format!("a payment without {name}: {payment}"));
+    let text = |name: &str| {
+        payment[name].as_str().ok_or_else(|| format!("a payment without {name}: {payment}"))
+    };
     let address = text("address")?.parse::<Address<_>>()?.require_network(Network::Regtest)?;
     let amount = Amount::from_str_in(&payment["amountBtc"].to_string(), Denomination::Bitcoin)?;
     Ok((text("paymentId")?.to_owned(), address.script_pubkey(), amount.to_sat()))
@@ -130,7 +145,11 @@ fn starts(
         traffic = Some(server.traffic() - before);
     }
     let traffic = traffic.map_or_else(String::new, |traffic| format!(", {traffic}"));
-    let figure = format!("{:.0} ms; first payment made after {:.0} ms{traffic}", millis(ready), millis(able));
+    let figure = format!(
+        "{:.0} ms; first payment made after {:.0} ms{traffic}",
+        millis(ready),
+        millis(able)
+    );
     let what = format!("{}: start to ready, 110,000 payments (slowest of {STARTS})", kind.name());
     report.add(&what, figure, "required below 2,000 ms", None);
     Ok(())

@@ -46,13 +46,22 @@ pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     ended(backup.status.success(), &backup.stderr)?;
     let sealed = std::fs::metadata(&file)?.len() >> 20;
     let peak = served.peak_mb()?;
-    let figure = format!("{:.1} s, a file of {sealed} MB; memory {resident:.0} to {peak:.0} MB", took.as_secs_f64());
+    let figure = format!(
+        "{:.1} s, a file of {sealed} MB; memory {resident:.0} to {peak:.0} MB",
+        took.as_secs_f64()
+    );
     let copy = copy_time(&file, &folder.path().join("copy"))?.as_secs_f64();
     let copied = format!("that file copied and synced: {copy:.1} s");
-    let what = format!("backup of a database of {size} MB, checked and read back, while payments go on");
+    let what =
+        format!("backup of a database of {size} MB, checked and read back, while payments go on");
     report.add(&what, figure, &copied, Some(copy / took.as_secs_f64()));
-    let figure = format!("p50 {:.1} ms, p99 {:.1} ms", beside.quantile_ms(500), beside.quantile_ms(990));
-    let lone = format!("without a backup p50 {:.1} ms, p99 {:.1} ms", alone.quantile_ms(500), alone.quantile_ms(990));
+    let figure =
+        format!("p50 {:.1} ms, p99 {:.1} ms", beside.quantile_ms(500), beside.quantile_ms(990));
+    let lone = format!(
+        "without a backup p50 {:.1} ms, p99 {:.1} ms",
+        alone.quantile_ms(500),
+        alone.quantile_ms(990)
+    );
     report.add("POST /v2/payments/new during that backup, 1 connection", figure, &lone, None);
     drop(served);
 
@@ -117,7 +126,9 @@ impl Shops {
             let mut runs = Vec::new();
             while !until.load(Ordering::SeqCst) {
                 let header = authorization.clone();
-                let request = move |number| load::request("POST", "/v2/payments/new", &header, &spine::order(number));
+                let request = move |number| {
+                    load::request("POST", "/v2/payments/new", &header, &spine::order(number))
+                };
                 runs.push(load::drive(port, 1, Until::Requests(1), request)?);
                 thread::sleep(PAUSE);
             }
@@ -128,7 +139,12 @@ impl Shops {
 
     fn end(self) -> Fallible<Run> {
         self.is_over.store(true, Ordering::SeqCst);
-        let run = self.asking.join().map_err(|_| "the thread that requests payments panicked")??;
-        if run.refused > 0 { Err(format!("{} payments were refused", run.refused).into()) } else { Ok(run) }
+        let run =
+            self.asking.join().map_err(|_| "the thread that requests payments panicked")??;
+        if run.refused > 0 {
+            Err(format!("{} payments were refused", run.refused).into())
+        } else {
+            Ok(run)
+        }
     }
 }

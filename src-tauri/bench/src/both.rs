@@ -1,5 +1,5 @@
-//! `tillgate serve` of both environments, with 100,000 payments in each. Production's secrets are in a temporary
-//! keyring.
+//! `tillgate serve` of both environments, with 100,000 payments in each. Production's secrets are
+//! in a temporary keyring.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -18,8 +18,8 @@ const PAYMENTS: u32 = 100_000;
 /// Time after which the work of a start is done.
 const SETTLED_AFTER: Duration = Duration::from_secs(5);
 
-/// A shell script that creates production's wallet, prints its own process id, and after a line on stdin becomes the
-/// server.
+/// A shell script that creates production's wallet, prints its own process id, and after a line on
+/// stdin becomes the server.
 const SESSION: &str = r#"set -euo pipefail
 printf 'session\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
 "$1" wallet create --environment production --json --data-dir "$2" >/dev/null
@@ -29,7 +29,8 @@ exec "$1" serve --listen 127.0.0.1:0 --data-dir "$2""#;
 
 /// Attaches the test environment's database.
 const COPY: &str = "ATTACH DATABASE ?1 AS test";
-/// Copies the test environment's payments to production's database. A closed payment costs the same in both.
+/// Copies the test environment's payments to production's database. A closed payment costs the same
+/// in both.
 const COPIES: &str = "PRAGMA foreign_keys = OFF; BEGIN; \
     INSERT INTO rates SELECT * FROM test.rates; INSERT INTO payments SELECT * FROM test.payments; \
     UPDATE keychains SET next_index = (SELECT next_index FROM test.keychains AS of WHERE of.keychain = keychains.keychain); \
@@ -44,7 +45,13 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
     }
     let (folder, home) = (process::data_dir()?, process::data_dir()?);
     let (paid, unspent, open) = (PAYMENTS / 10, 1_000, 1_000);
-    seed::run(&Plan { data_dir: folder.path().to_owned(), payments: PAYMENTS, paid, unspent, open })?;
+    seed::run(&Plan {
+        data_dir: folder.path().to_owned(),
+        payments: PAYMENTS,
+        paid,
+        unspent,
+        open,
+    })?;
     let mut session = Session::begin(folder.path(), home.path())?;
     copy_payments(folder.path())?;
     let ready = session.serve()?;
@@ -56,12 +63,18 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
         ready.as_secs_f64() * 1_000.0,
         SETTLED_AFTER.as_secs()
     );
-    report.add(&format!("{what}: start to both ready, memory"), figure, "required below 2,000 ms, 150 MB", None);
+    report.add(
+        &format!("{what}: start to both ready, memory"),
+        figure,
+        "required below 2,000 ms, 150 MB",
+        None,
+    );
     Ok(())
 }
 
 fn is_installed(tool: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(tool).exists()))
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(tool).exists()))
 }
 
 fn copy_payments(data_dir: &Path) -> Fallible<()> {

@@ -46,10 +46,13 @@ impl Client {
     pub fn payment_ids(&mut self, count: u32, offset: u64) -> Fallible<Vec<String>> {
         let mut ids = Vec::new();
         for from in (0..count).step_by(PAGE as usize) {
-            let path = format!("/v2/payments/{}/{}", (count - from).min(PAGE), offset + u64::from(from));
+            let path =
+                format!("/v2/payments/{}/{}", (count - from).min(PAGE), offset + u64::from(from));
             let (page, _) = self.call("GET", &path, "")?;
             let items = page["items"].as_array().ok_or("a list without items")?;
-            ids.extend(items.iter().filter_map(|item| item["paymentId"].as_str().map(str::to_owned)));
+            ids.extend(
+                items.iter().filter_map(|item| item["paymentId"].as_str().map(str::to_owned)),
+            );
         }
         Ok(ids)
     }

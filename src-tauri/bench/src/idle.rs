@@ -21,7 +21,17 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
     let before = served.cpu_ms()?;
     thread::sleep(SPAN);
     let used_ms = served.cpu_ms()? - before;
-    report.add("idle: resident memory", format!("{:.0} MB", served.resident_mb()?), "required below 60 MB", None);
-    report.add("idle: processor time in 30 s", format!("{used_ms} ms"), "required not measurable", None);
+    report.add(
+        "idle: resident memory",
+        format!("{:.0} MB", served.resident_mb()?),
+        "required below 60 MB",
+        None,
+    );
+    report.add(
+        "idle: processor time in 30 s",
+        format!("{used_ms} ms"),
+        "required not measurable",
+        None,
+    );
     Ok(())
 }

@@ -29,7 +29,8 @@ pub struct CommitProbe(rusqlite::Connection);
 impl CommitProbe {
     /// Makes the database.
     pub fn new(folder: &Path) -> io::Result<Self> {
-        let connection = rusqlite::Connection::open(folder.join("commit-probe.db")).map_err(io::Error::other)?;
+        let connection =
+            rusqlite::Connection::open(folder.join("commit-probe.db")).map_err(io::Error::other)?;
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (x BLOB) STRICT;")
             .map_err(io::Error::other)?;
@@ -39,8 +40,10 @@ impl CommitProbe {
     /// Commits per second, measured for `span`.
     pub fn rate(&self, span: Duration) -> io::Result<f64> {
         rate(span, || {
-            let inserted =
-                self.0.prepare_cached("INSERT INTO t VALUES (randomblob(400))").and_then(|mut s| s.execute([]));
+            let inserted = self
+                .0
+                .prepare_cached("INSERT INTO t VALUES (randomblob(400))")
+                .and_then(|mut s| s.execute([]));
             inserted.map(drop).map_err(io::Error::other)
         })
     }
@@ -56,7 +59,9 @@ pub fn derivation_rate() -> io::Result<f64> {
         let child = ChildNumber::from_normal_idx(index).map_err(io::Error::other)?;
         index += 1;
         let key = keychain.ckd_pub(&secp, child).map_err(io::Error::other)?;
-        std::hint::black_box(Address::p2wpkh(&CompressedPublicKey(key.public_key), Network::Regtest).script_pubkey());
+        std::hint::black_box(
+            Address::p2wpkh(&CompressedPublicKey(key.public_key), Network::Regtest).script_pubkey(),
+        );
         Ok(())
     })
 }
@@ -68,7 +73,9 @@ pub fn empty_handler(connections: usize) -> io::Result<Run> {
     let port = listener.local_addr()?.port();
     let app = axum::Router::new().route("/", axum::routing::get(|| async { "" }));
     runtime.spawn(async move { axum::serve(listener, app).await });
-    let run = load::drive(port, connections, Until::Elapsed(SPAN), |_| load::request("GET", "/", "none", ""));
+    let run = load::drive(port, connections, Until::Elapsed(SPAN), |_| {
+        load::request("GET", "/", "none", "")
+    });
     runtime.shutdown_background();
     run
 }

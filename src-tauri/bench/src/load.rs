@@ -1,8 +1,9 @@
 //! The load driver: keep-alive HTTP/1.1 over loopback, each connection one request at a time.
 //!
-//! It implements little of HTTP, to use little of the cores that it shares with the measured program. A single
-//! connection is driven by a thread that waits for each answer, as a shop's software does. Several connections are
-//! driven by an event loop, which would add a tenth to a payment's time on a single connection.
+//! It implements little of HTTP, to use little of the cores that it shares with the measured
+//! program. A single connection is driven by a thread that waits for each answer, as a shop's
+//! software does. Several connections are driven by an event loop, which would add a tenth to a
+//! payment's time on a single connection.
 
 use std::io::{self, Read as _, Write as _};
 use std::ops::Range;
@@ -22,7 +23,8 @@ pub struct Run {
     pub refused: u64,
     /// From the first request to the last answer.
     pub took: Duration,
-    /// Processor time per request in the measured process, in microseconds; `None` if it was not measured.
+    /// Processor time per request in the measured process, in microseconds; `None` if it was not
+    /// measured.
     pub cpu_us: Option<f64>,
     /// Sorted times from request to answer, in microseconds.
     latencies_us: Vec<u32>,
@@ -46,7 +48,13 @@ impl Run {
     }
 
     const fn empty() -> Self {
-        Self { answered: 0, refused: 0, took: Duration::ZERO, cpu_us: None, latencies_us: Vec::new() }
+        Self {
+            answered: 0,
+            refused: 0,
+            took: Duration::ZERO,
+            cpu_us: None,
+            latencies_us: Vec::new(),
+        }
     }
 
     /// Answers per second.
@@ -60,7 +68,8 @@ impl Run {
     }
 }
 
-/// The quantile, in milliseconds, that `per_mille` of the sorted times in microseconds do not exceed.
+/// The quantile, in milliseconds, that `per_mille` of the sorted times in microseconds do not
+/// exceed.
 pub fn quantile_ms(sorted_us: &[u32], per_mille: usize) -> f64 {
     let index = sorted_us.len().saturating_sub(1) * per_mille / 1_000;
     sorted_us.get(index).map_or(0.0, |us| f64::from(*us) / 1_000.0)
@@ -112,8 +121,8 @@ impl Tally {
     }
 }
 
-/// Sends requests over `connections` connections to `port` until the condition `until` holds. `request` returns the
-/// bytes of the request with this number.
+/// Sends requests over `connections` connections to `port` until the condition `until` holds.
+/// `request` returns the bytes of the request with this number.
 pub fn drive(
     port: u16,
     connections: usize,
@@ -135,7 +144,12 @@ pub fn drive(
     Ok(run)
 }
 
-fn alone(port: u16, until: Until, started: Instant, request: impl Fn(u64) -> Vec<u8>) -> io::Result<Tally> {
+fn alone(
+    port: u16,
+    until: Until,
+    started: Instant,
+    request: impl Fn(u64) -> Vec<u8>,
+) -> io::Result<Tally> {
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port))?;
     stream.set_nodelay(true)?;
     let mut tally = Tally::default();
@@ -179,7 +193,15 @@ fn together(
     runtime.block_on(async move {
         let (next, request) = (Arc::new(AtomicU64::new(0)), Arc::new(request));
         let tasks: Vec<_> = (0..connections)
-            .map(|_| tokio::spawn(connection(port, until, started, Arc::clone(&next), Arc::clone(&request))))
+            .map(|_| {
+                tokio::spawn(connection(
+                    port,
+                    until,
+                    started,
+                    Arc::clone(&next),
+                    Arc::clone(&request),
+                ))
+            })
             .collect();
         let mut tallies = Vec::new();
         for task in tasks {
@@ -237,7 +259,10 @@ pub struct Answer {
 pub fn answer(bytes: &[u8]) -> io::Result<Option<Answer>> {
     let Some(body) = message_body(bytes) else { return Ok(None) };
     let status = bytes.get(9..12).and_then(number).and_then(|status| u16::try_from(status).ok());
-    Ok(Some(Answer { status: status.ok_or_else(|| io::Error::other("an answer without a status"))?, body }))
+    Ok(Some(Answer {
+        status: status.ok_or_else(|| io::Error::other("an answer without a status"))?,
+        body,
+    }))
 }
 
 /// The range of the body in the request or answer at the start of `bytes`, if it is complete.

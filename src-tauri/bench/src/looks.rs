@@ -47,8 +47,14 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
         }
     }
     for (kind, costs) in Kind::QUIET.iter().zip(&costs) {
-        for (look, name) in ["the first after a start", "nothing new", "finds one payment"].into_iter().enumerate() {
-            add(report, &format!("look, {}, {name} (median)", kind.name()), costs.iter().map(|costs| costs[look]));
+        for (look, name) in
+            ["the first after a start", "nothing new", "finds one payment"].into_iter().enumerate()
+        {
+            add(
+                report,
+                &format!("look, {}, {name} (median)", kind.name()),
+                costs.iter().map(|costs| costs[look]),
+            );
         }
     }
     Ok(())
@@ -56,19 +62,27 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
 
 fn add(report: &mut Report, what: &str, costs: impl Iterator<Item = Cost>) {
     let costs: Vec<Cost> = costs.collect();
-    let figure = |cost: &Cost| format!("{:.1} ms, {}", cost.took.as_secs_f64() * 1_000.0, cost.traffic);
+    let figure =
+        |cost: &Cost| format!("{:.1} ms, {}", cost.took.as_secs_f64() * 1_000.0, cost.traffic);
     let ratio = match costs.as_slice() {
         [few, .., many] => Some(many.took.as_secs_f64() / few.took.as_secs_f64()),
         _ => None,
     };
-    let figures: Vec<_> =
-        OLD.iter().zip(&costs).map(|(old, cost)| format!("{} old: {}", grouped(*old), figure(cost))).collect();
+    let figures: Vec<_> = OLD
+        .iter()
+        .zip(&costs)
+        .map(|(old, cost)| format!("{} old: {}", grouped(*old), figure(cost)))
+        .collect();
     report.add(what, figures.join("; "), "required: 1.0, time with 100,000 old / with 100", ratio);
 }
 
 /// A count with a comma before the thousands.
 fn grouped(count: u32) -> String {
-    if count < 1_000 { count.to_string() } else { format!("{},{:03}", count / 1_000, count % 1_000) }
+    if count < 1_000 {
+        count.to_string()
+    } else {
+        format!("{},{:03}", count / 1_000, count % 1_000)
+    }
 }
 
 /// The costs of looks at a copy of the scene through a server of this kind.

@@ -1,5 +1,5 @@
-//! Measures Tillgate from outside, with the machine's own limits beside each figure. `seed` writes the database and the
-//! sandbox chain of a busy merchant. This program is not shipped.
+//! Measures Tillgate from outside, with the machine's own limits beside each figure. `seed` writes
+//! the database and the sandbox chain of a busy merchant. This program is not shipped.
 
 mod arrivals;
 mod backups;
@@ -43,14 +43,16 @@ struct Args {
     /// Writes the table as a page of the documentation.
     #[arg(long)]
     page: Option<PathBuf>,
-    /// Measures the parts `million` and `backups` on a database that `seed` wrote before, less than half an hour ago.
+    /// Measures the parts `million` and `backups` on a database that `seed` wrote before, less than
+    /// half an hour ago.
     #[arg(long)]
     seeded: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Writes a database and its sandbox chain, through the gateway's own code, into a new data directory.
+    /// Writes a database and its sandbox chain, through the gateway's own code, into a new data
+    /// directory.
     Seed(seed::Plan),
 }
 
@@ -60,7 +62,8 @@ enum Part {
     Spine,
     /// Time from the mempool to the notification at the shop.
     Notify,
-    /// Time from the mempool to the shop through each kind of server, and start times, with 110,000 payments.
+    /// Time from the mempool to the shop through each kind of server, and start times, with 110,000
+    /// payments.
     Arrivals,
     /// Looks with few and with many payments through each kind of server.
     Looks,
@@ -115,7 +118,8 @@ fn measure(args: &Args) -> Fallible<()> {
     let machine = report::machine();
     println!("{machine}");
     let mut report = Report::default();
-    // The parts with little load are first, because the disk still writes for a while after a million payments.
+    // The parts with little load are first, because the disk still writes for a while after a
+    // million payments.
     if wanted(Part::Idle) {
         idle::measure(&mut report)?;
     }

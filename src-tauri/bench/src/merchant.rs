@@ -1,4 +1,5 @@
-//! A gateway in this process whose clock the benchmark sets. The program's own code writes the history.
+//! A gateway in this process whose clock the benchmark sets. The program's own code writes the
+//! history.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use tillgate_gateway::bench::{
-    Author, Created, Draft, Environment, IfMissing, NotifyHosts, Options, Override, PaymentFilter, PaymentRow,
-    SecretsLocation, StoreError, create, ensure_wallet, machine_now, open,
+    Author, Created, Draft, Environment, IfMissing, NotifyHosts, Options, Override, PaymentFilter,
+    PaymentRow, SecretsLocation, StoreError, create, ensure_wallet, machine_now, open,
 };
 use tillgate_gateway::{Actor, App, Gateway, dispatch};
 use tokio::task::JoinSet;
@@ -32,10 +33,16 @@ impl Merchant {
         Ok(Self { app, gateway })
     }
 
-    /// Restores a wallet's words into a new test environment in `data_dir`, without a look at the chain.
-    pub async fn restore(data_dir: &Path, settings: &[(&'static str, String)], words: &str) -> Fallible<()> {
+    /// Restores a wallet's words into a new test environment in `data_dir`, without a look at the
+    /// chain.
+    pub async fn restore(
+        data_dir: &Path,
+        settings: &[(&'static str, String)],
+        words: &str,
+    ) -> Fallible<()> {
         let app = open(options(data_dir, settings)).await?;
-        let restore = json!({"command": "restoreWallet", "words": words, "birthday": null, "gap": null});
+        let restore =
+            json!({"command": "restoreWallet", "words": words, "birthday": null, "gap": null});
         dispatch(&app, serde_json::from_value(restore)?, &Actor::command_line()).await?;
         Ok(())
     }
@@ -51,7 +58,8 @@ impl Merchant {
         Ok(self.app.watcher.look().await?)
     }
 
-    /// Makes payments and returns their rows; order numbers start at `first`. All of them are made concurrently.
+    /// Makes payments and returns their rows; order numbers start at `first`. All of them are made
+    /// concurrently.
     pub async fn make(&self, count: u32, first: u32) -> Fallible<Vec<PaymentRow>> {
         let mut under_way = JoinSet::new();
         for number in first..first + count {
@@ -81,7 +89,9 @@ impl Merchant {
             }
         }
         let rows = self.gateway.store.read(|reader| {
-            ids.iter().map(|id| reader.payment(id)).collect::<Result<Vec<Option<PaymentRow>>, StoreError>>()
+            ids.iter()
+                .map(|id| reader.payment(id))
+                .collect::<Result<Vec<Option<PaymentRow>>, StoreError>>()
         })?;
         Ok(rows.into_iter().flatten().collect())
     }
@@ -89,17 +99,20 @@ impl Merchant {
     /// The number of payments in one of these states; all payments if `states` is empty.
     pub fn count(&self, states: &[&str]) -> Fallible<u64> {
         let states = states.iter().map(|state| state.parse()).collect::<Result<_, _>>();
-        let filter = PaymentFilter { states: states.map_err(|_| "no such state")?, ..PaymentFilter::default() };
+        let filter = PaymentFilter {
+            states: states.map_err(|_| "no such state")?,
+            ..PaymentFilter::default()
+        };
         Ok(self.gateway.store.read(|reader| reader.payments_count(&filter))?)
     }
 }
 
-/// Options that keep the secrets in a plain file, even on a machine with a keyring. The programs started on the same
-/// data directory find them there.
+/// Options that keep the secrets in a plain file, even on a machine with a keyring. The programs
+/// started on the same data directory find them there.
 fn options(data_dir: &Path, settings: &[(&'static str, String)]) -> Options {
-    let overrides = settings
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), Override { value: value.clone(), by: "the benchmark".to_owned() }));
+    let overrides = settings.iter().map(|(name, value)| {
+        ((*name).to_owned(), Override { value: value.clone(), by: "the benchmark".to_owned() })
+    });
     Options {
         environment: Environment::Test,
         data_dir: Some(data_dir.to_owned()),

@@ -35,7 +35,13 @@ pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let authorization = process::authorization(data_dir)?;
     let mut client = Client::connect(served.port, &authorization)?;
     report.add("million: resident memory after the start", memory(&served)?, "", None);
-    page(report, &mut client, "million: first list page of 50", "/v2/payments/50/0", "required below 20 ms")?;
+    page(
+        report,
+        &mut client,
+        "million: first list page of 50",
+        "/v2/payments/50/0",
+        "required below 20 ms",
+    )?;
     let far = "million: list page of 50 at offset 900,000";
     page(report, &mut client, far, "/v2/payments/50/900000", "required below 200 ms")?;
     let open = "million: list page of 50, status=NEW";
@@ -46,17 +52,33 @@ pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
         ids.extend(client.payment_ids(500, sample * 999_000 / SAMPLES)?);
     }
     for connections in [1, 16, 64] {
-        let run = spine::get(&served, &authorization, ids.clone(), connections, Until::Elapsed(SPAN))?;
-        let what = format!("million: GET by id, {}, {} different ids", spine::plural(connections), ids.len());
+        let run =
+            spine::get(&served, &authorization, ids.clone(), connections, Until::Elapsed(SPAN))?;
+        let what = format!(
+            "million: GET by id, {}, {} different ids",
+            spine::plural(connections),
+            ids.len()
+        );
         spine::add(report, &what, &run, "required p99 below 5 ms", None);
     }
     let run = spine::create(&served, &authorization, 64, Until::Elapsed(SPAN))?;
     spine::add(report, "million: POST /v2/payments/new, 64 connections", &run, "", None);
-    report.add("million: resident memory after all that", memory(&served)?, "required below 150 MB", None);
+    report.add(
+        "million: resident memory after all that",
+        memory(&served)?,
+        "required below 150 MB",
+        None,
+    );
     Ok(())
 }
 
-fn page(report: &mut Report, client: &mut Client, what: &str, path: &str, limit: &str) -> Fallible<()> {
+fn page(
+    report: &mut Report,
+    client: &mut Client,
+    what: &str,
+    path: &str,
+    limit: &str,
+) -> Fallible<()> {
     let mut times_us = Vec::new();
     for _ in 0..ASKED {
         let (_, took) = client.call("GET", path, "")?;

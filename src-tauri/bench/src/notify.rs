@@ -33,6 +33,11 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
     }
     let call = load::spread_ms(&mut calls_us);
     let what = "mempool to notification, 10,000 open payments";
-    report.add(what, load::spread_ms(&mut arrivals_us), &format!("the sandbox's call itself {call}"), None);
+    report.add(
+        what,
+        load::spread_ms(&mut arrivals_us),
+        &format!("the sandbox's call itself {call}"),
+        None,
+    );
     Ok(())
 }

@@ -56,9 +56,15 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
 }
 
 fn set(folder: &std::path::Path, name: &str, value: &str) -> Fallible<()> {
-    let done =
-        Command::new(process::program()?).args(["settings", "set", name, value, "--data-dir"]).arg(folder).output()?;
-    if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned().into()) }
+    let done = Command::new(process::program()?)
+        .args(["settings", "set", name, value, "--data-dir"])
+        .arg(folder)
+        .output()?;
+    if done.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&done.stderr).into_owned().into())
+    }
 }
 
 /// Customers pay into the wallet.
@@ -69,7 +75,11 @@ fn fund(client: &mut Client) -> Fallible<()> {
         );
         let (payment, _) = client.call("POST", "/v2/payments/new", &body)?;
         let id = payment["paymentId"].as_str().ok_or("a payment without an id")?;
-        client.call("POST", &format!("/v2/sandbox/payments/{id}/pay"), r#"{"btcAmount":"0.02"}"#)?;
+        client.call(
+            "POST",
+            &format!("/v2/sandbox/payments/{id}/pay"),
+            r#"{"btcAmount":"0.02"}"#,
+        )?;
     }
     client.call("POST", "/v2/sandbox/blocks", r#"{"count":3}"#)?;
     Ok(())
@@ -80,14 +90,20 @@ fn alone(report: &mut Report, client: &mut Client, commits: f64) -> Fallible<()>
     let mut times_us = Vec::new();
     for number in 0..ALONE {
         let sent = Instant::now();
-        let (payout, _) = client.call("POST", "/v2/payouts?autoApprove=true", &request(u64::from(number), "0.001"))?;
+        let (payout, _) = client.call(
+            "POST",
+            "/v2/payouts?autoApprove=true",
+            &request(u64::from(number), "0.001"),
+        )?;
         let id = payout["payoutId"].as_str().ok_or("a payout without an id")?;
         loop {
             let (record, _) = client.call("GET", &format!("/v2/payouts/{id}"), "")?;
             match record["status"].as_str() {
                 Some("SENT") => break,
                 Some("QUEUED") if sent.elapsed() < Duration::from_secs(10) => {}
-                other => return Err(format!("a payout is {other:?} after {:?}", sent.elapsed()).into()),
+                other => {
+                    return Err(format!("a payout is {other:?} after {:?}", sent.elapsed()).into());
+                }
             }
         }
         times_us.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
@@ -98,15 +114,30 @@ fn alone(report: &mut Report, client: &mut Client, commits: f64) -> Fallible<()>
     times_us.sort_unstable();
     let (p50, p99) = (load::quantile_ms(&times_us, 500), load::quantile_ms(&times_us, 990));
     let limit = format!("one commit {:.2} ms; required p99 below 100 ms", 1_000.0 / commits);
-    report.add("approval to broadcast, no wait for others", format!("p50 {p50:.1} ms, p99 {p99:.1} ms"), &limit, None);
+    report.add(
+        "approval to broadcast, no wait for others",
+        format!("p50 {p50:.1} ms, p99 {p99:.1} ms"),
+        &limit,
+        None,
+    );
     Ok(())
 }
 
 /// Measures many payouts in as few transactions as possible.
-fn together(report: &mut Report, served: &Served, authorization: &str, client: &mut Client) -> Fallible<()> {
+fn together(
+    report: &mut Report,
+    served: &Served,
+    authorization: &str,
+    client: &mut Client,
+) -> Fallible<()> {
     let header = authorization.to_owned();
     let made = load::drive(served.port, 16, Until::Requests(TOGETHER), move |number| {
-        load::request("POST", "/v2/payouts?autoApprove=true", &header, &request(1_000_000 + number, "0.001"))
+        load::request(
+            "POST",
+            "/v2/payouts?autoApprove=true",
+            &header,
+            &request(1_000_000 + number, "0.001"),
+        )
     })?;
     if made.answered < TOGETHER {
         return Err(format!("only {} of {TOGETHER} payouts were approved", made.answered).into());
@@ -134,14 +165,33 @@ fn together(report: &mut Report, served: &Served, authorization: &str, client: &
 fn offers(report: &mut Report, served: &Served, authorization: &str) -> Fallible<()> {
     for connections in [1, 16] {
         let empty = limits::empty_handler(connections)?.per_second();
-        let run = offer(served, authorization, connections, Until::Elapsed(SPAN), u64::from(connections as u32) << 32)?;
-        let what = format!("POST /v2/payouts, {}, {} s", spine::plural(connections), SPAN.as_secs());
-        spine::add(report, &what, &run, &format!("empty handler {empty:.0}/s"), Some(run.per_second() / empty));
+        let run = offer(
+            served,
+            authorization,
+            connections,
+            Until::Elapsed(SPAN),
+            u64::from(connections as u32) << 32,
+        )?;
+        let what =
+            format!("POST /v2/payouts, {}, {} s", spine::plural(connections), SPAN.as_secs());
+        spine::add(
+            report,
+            &what,
+            &run,
+            &format!("empty handler {empty:.0}/s"),
+            Some(run.per_second() / empty),
+        );
     }
     Ok(())
 }
 
-fn offer(served: &Served, authorization: &str, connections: usize, until: Until, first: u64) -> Fallible<Run> {
+fn offer(
+    served: &Served,
+    authorization: &str,
+    connections: usize,
+    until: Until,
+    first: u64,
+) -> Fallible<Run> {
     let header = authorization.to_owned();
     let run = load::drive(served.port, connections, until, move |number| {
         let amount = format!("0.00{:06}", 10_000 + number % 900_000);
@@ -155,10 +205,12 @@ fn offer(served: &Served, authorization: &str, connections: usize, until: Until,
 
 /// Measures each filter of the list, with [`LISTED`] payouts in the database.
 fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<()> {
-    let (page, _) = Client::connect(served.port, authorization)?.call("GET", "/v2/payouts?limit=1", "")?;
+    let (page, _) =
+        Client::connect(served.port, authorization)?.call("GET", "/v2/payouts?limit=1", "")?;
     let there = page["paginationInfo"]["itemsCount"].as_u64().unwrap_or(0);
     offer(served, authorization, 16, Until::Requests(LISTED.saturating_sub(there)), 1 << 48)?;
-    // A new connection is needed, because the gateway closed the connections that were idle for too long.
+    // A new connection is needed, because the gateway closed the connections that were idle for too
+    // long.
     let mut client = Client::connect(served.port, authorization)?;
     let (page, _) = client.call("GET", "/v2/payouts?limit=50", "")?;
     let item = &page["items"][7];
@@ -167,7 +219,10 @@ fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<
     let filters = [
         ("no filter", String::new()),
         ("offset 150,000", "offset=150000".to_owned()),
-        ("timeFrom, timeTo", format!("timeFrom={0}&timeTo=2100-01-01T00:00:00Z", text(&item["time"]))),
+        (
+            "timeFrom, timeTo",
+            format!("timeFrom={0}&timeTo=2100-01-01T00:00:00Z", text(&item["time"])),
+        ),
         ("address", format!("address={}", text(&item["address"]))),
         ("btcTxId", format!("btcTxId={}", text(&sent["items"][0]["btcTxId"]))),
         ("btcAmount", format!("btcAmount={}", text(&item["btcAmount"]))),
@@ -185,7 +240,12 @@ fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<
         times_us.sort_unstable();
         let (p50, p99) = (load::quantile_ms(&times_us, 500), load::quantile_ms(&times_us, 990));
         let what = format!("GET /v2/payouts of 200,000, {name}");
-        report.add(&what, format!("p50 {p50:.1} ms, p99 {p99:.1} ms"), "required p99 below 20 ms", None);
+        report.add(
+            &what,
+            format!("p50 {p50:.1} ms, p99 {p99:.1} ms"),
+            "required p99 below 20 ms",
+            None,
+        );
     }
     Ok(())
 }
@@ -193,6 +253,7 @@ fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<
 /// The body of a request for a payout to an address derived from this number.
 fn request(number: u64, amount: &str) -> String {
     let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(&number.to_be_bytes()));
-    let address = Address::from_script(&script, Network::Regtest).map_or_else(|_| String::new(), |it| it.to_string());
+    let address = Address::from_script(&script, Network::Regtest)
+        .map_or_else(|_| String::new(), |it| it.to_string());
     format!(r#"{{"btcAmount":"{amount}","currency":"USD","address":"{address}"}}"#)
 }

@@ -44,16 +44,19 @@ fn variable(name: &str) -> String {
     variable
 }
 
-/// A memory figure of a process from the kernel, in megabytes. `line` is its name in `/proc/PID/status`, with the
-/// colon.
+/// A memory figure of a process from the kernel, in megabytes. `line` is its name in
+/// `/proc/PID/status`, with the colon.
 pub fn memory_mb(pid: u32, line: &str) -> io::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let kb = status.lines().find_map(|found| found.strip_prefix(line)?.split_whitespace().next()?.parse().ok());
-    kb.map(|kb: f64| kb / 1024.0).ok_or_else(|| io::Error::other(format!("no {line} of process {pid}")))
+    let kb = status
+        .lines()
+        .find_map(|found| found.strip_prefix(line)?.split_whitespace().next()?.parse().ok());
+    kb.map(|kb: f64| kb / 1024.0)
+        .ok_or_else(|| io::Error::other(format!("no {line} of process {pid}")))
 }
 
-/// A temporary data directory on the disk of the programs. Durable figures depend on the disk, and the system's folder
-/// for temporary files is memory on many machines.
+/// A temporary data directory on the disk of the programs. Durable figures depend on the disk, and
+/// the system's folder for temporary files is memory on many machines.
 pub fn data_dir() -> io::Result<tempfile::TempDir> {
     let program = program()?;
     let folder = program.parent().ok_or_else(|| io::Error::other("the program is in no folder"))?;
@@ -80,8 +83,13 @@ impl Served {
         BufReader::new(stdout).read_line(&mut line)?;
         let ready: Value = serde_json::from_str(&line)?;
         let api = ready["api"].as_str().unwrap_or_default();
-        let port = api.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
-        let port = port.ok_or_else(|| io::Error::other(format!("no port in the ready line: {line}")))?;
+        let port = api
+            .rsplit(':')
+            .next()
+            .and_then(|rest| rest.split('/').next())
+            .and_then(|port| port.parse().ok());
+        let port =
+            port.ok_or_else(|| io::Error::other(format!("no port in the ready line: {line}")))?;
         Ok(Self { pid: child.id(), child, port, ready_after: started.elapsed() })
     }
 
@@ -103,8 +111,10 @@ impl Served {
     /// Processor time used so far, in milliseconds; the kernel gives it in hundredths of a second.
     pub fn cpu_ms(&self) -> io::Result<u64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
-        let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |index: usize| fields.get(index).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let fields: Vec<_> =
+            stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks =
+            |index: usize| fields.get(index).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
         let (user, system) = (ticks(11), ticks(12));
         Ok((user + system) * 10)
     }
@@ -130,6 +140,10 @@ pub fn authorization(data_dir: &Path) -> io::Result<String> {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
     let key: Value = serde_json::from_slice(&output.stdout)?;
-    let pair = format!("{}:{}", key["name"].as_str().unwrap_or_default(), key["secret"].as_str().unwrap_or_default());
+    let pair = format!(
+        "{}:{}",
+        key["name"].as_str().unwrap_or_default(),
+        key["secret"].as_str().unwrap_or_default()
+    );
     Ok(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
 }

@@ -52,7 +52,10 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
 fn scripts() -> Fallible<Vec<ScriptBuf>> {
     let (secp, seed) = (Secp256k1::new(), Mnemonic::parse(WORDS)?.to_seed(""));
     let path = "m/84'/1'/0'/0".parse::<DerivationPath>()?;
-    let keychain = Xpub::from_priv(&secp, &Xpriv::new_master(Network::Regtest, &seed)?.derive_priv(&secp, &path)?);
+    let keychain = Xpub::from_priv(
+        &secp,
+        &Xpriv::new_master(Network::Regtest, &seed)?.derive_priv(&secp, &path)?,
+    );
     let script = |index| -> Fallible<ScriptBuf> {
         let key = keychain.ckd_pub(&secp, ChildNumber::from_normal_idx(index)?)?;
         Ok(ScriptBuf::new_p2wpkh(&CompressedPublicKey(key.public_key).wpubkey_hash()))
@@ -60,7 +63,8 @@ fn scripts() -> Fallible<Vec<ScriptBuf>> {
     (0..USED).map(script).collect()
 }
 
-/// Measures the time from the start of the program to its first payment, which it makes after the restore's look.
+/// Measures the time from the start of the program to its first payment, which it makes after the
+/// restore's look.
 fn through(kind: Kind, sandbox: &Arc<Sandbox>, report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let server = Server::start(kind, sandbox, folder.path())?;
@@ -72,8 +76,14 @@ fn through(kind: Kind, sandbox: &Arc<Sandbox>, report: &mut Report) -> Fallible<
     let looked = can_make_payments(&served, &authorization, &shop).map(|()| began.elapsed());
     let (looked, traffic) = (looked?, server.traffic() - before);
     check_balance(&data_dir)?;
-    let figure = format!("{:.1} s, {traffic}, at most {:.0} MB", looked.as_secs_f64(), served.peak_mb()?);
-    report.add(&format!("restore of 10,000 used addresses, {}", kind.name()), figure, kind.bound(), None);
+    let figure =
+        format!("{:.1} s, {traffic}, at most {:.0} MB", looked.as_secs_f64(), served.peak_mb()?);
+    report.add(
+        &format!("restore of 10,000 used addresses, {}", kind.name()),
+        figure,
+        kind.bound(),
+        None,
+    );
     Ok(())
 }
 
@@ -94,7 +104,10 @@ fn restore(server: &Server, data_dir: &std::path::Path) -> Fallible<()> {
 
 /// Checks that every coin was found.
 fn check_balance(data_dir: &std::path::Path) -> Fallible<()> {
-    let output = process::command(&[])?.args(["wallet", "info", "--json", "--data-dir"]).arg(data_dir).output()?;
+    let output = process::command(&[])?
+        .args(["wallet", "info", "--json", "--data-dir"])
+        .arg(data_dir)
+        .output()?;
     let info: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let found = info["balanceBtc"].to_string();
     let wanted = bitcoin::Amount::from_sat(u64::from(USED) * SATS).to_btc();

@@ -37,8 +37,8 @@ impl Scene {
         Ok(scene)
     }
 
-    /// A new merchant with `old` payments that expired unpaid. The gateway saw all blocks of the chain through a Core
-    /// node.
+    /// A new merchant with `old` payments that expired unpaid. The gateway saw all blocks of the
+    /// chain through a Core node.
     pub async fn with_old(old: u32) -> Fallible<Self> {
         let scene = Self::new()?;
         let begins_at_ms = machine_now().ms() - MADE_BEFORE_MS;

@@ -1,5 +1,5 @@
-//! Writes a busy merchant's database and sandbox chain with the gateway's own code, under a clock that the benchmark
-//! sets.
+//! Writes a busy merchant's database and sandbox chain with the gateway's own code, under a clock
+//! that the benchmark sets.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +57,9 @@ impl Plan {
 
 pub fn run(plan: &Plan) -> Fallible<()> {
     if plan.paid + plan.open > plan.payments || plan.unspent > plan.paid {
-        return Err("more paid and open payments than payments, or more coins than paid payments".into());
+        return Err(
+            "more paid and open payments than payments, or more coins than paid payments".into()
+        );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(write(plan))
@@ -82,7 +84,11 @@ async fn write(plan: &Plan) -> Fallible<()> {
         let ids = history.merchant.make(count, batch * BATCH).await?;
         coins.extend(history.pay(&ids[..paid], at_ms).await?);
         if batch % 25 == 24 {
-            println!("seed: {} payments after {:.0} s", (batch + 1) * BATCH, started.elapsed().as_secs_f64());
+            println!(
+                "seed: {} payments after {:.0} s",
+                (batch + 1) * BATCH,
+                started.elapsed().as_secs_f64()
+            );
         }
     }
     // The open payments are made at the present time.
@@ -107,13 +113,16 @@ impl History {
         {
             let data_dir = DataDir::open(&plan.data_dir, Environment::Test, IfMissing::Make)?;
             if data_dir.database().exists() {
-                return Err(format!("{} holds a database already", data_dir.path().display()).into());
+                return Err(
+                    format!("{} holds a database already", data_dir.path().display()).into()
+                );
             }
             // The gateway itself would create a chain whose tip has the present time.
             Sandbox::open(&data_dir.sandbox(), begins_at_ms)?;
         }
         let merchant = Merchant::open(&plan.data_dir, &[]).await?;
-        let sandbox = merchant.gateway.sandbox.clone().ok_or("the test environment has no sandbox")?;
+        let sandbox =
+            merchant.gateway.sandbox.clone().ok_or("the test environment has no sandbox")?;
         merchant.set_clock(begins_at_ms);
         merchant.gateway.refresh_rates().await?;
         Ok(Self { merchant, sandbox })
@@ -139,12 +148,16 @@ impl History {
 
     /// Checks that the database holds the planned payments.
     fn check(&self, plan: &Plan) -> Fallible<()> {
-        let (all, paid, open) =
-            (self.merchant.count(&[])?, self.merchant.count(&["CONFIRMED"])?, self.merchant.count(&["NEW"])?);
+        let (all, paid, open) = (
+            self.merchant.count(&[])?,
+            self.merchant.count(&["CONFIRMED"])?,
+            self.merchant.count(&["NEW"])?,
+        );
         if (all, paid, open) != (plan.payments.into(), plan.paid.into(), plan.open.into()) {
-            return Err(
-                format!("the database holds {all} payments, {paid} paid and {open} open, not as planned").into()
-            );
+            return Err(format!(
+                "the database holds {all} payments, {paid} paid and {open} open, not as planned"
+            )
+            .into());
         }
         Ok(())
     }

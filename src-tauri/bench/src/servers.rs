@@ -94,7 +94,9 @@ impl Server {
     pub fn traffic(&self) -> Traffic {
         match &self.running {
             Running::Core(node) => Traffic { requests: node.requests(), bytes: node.bytes() },
-            Running::Electrum(server) => Traffic { requests: server.requests(), bytes: server.bytes() },
+            Running::Electrum(server) => {
+                Traffic { requests: server.requests(), bytes: server.bytes() }
+            }
         }
     }
 }

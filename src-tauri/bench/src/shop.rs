@@ -27,7 +27,8 @@ pub struct Shop {
 impl Shop {
     /// Listens on a free port.
     pub fn open() -> Fallible<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let port = listener.local_addr()?.port();
         let arrivals = Arrivals::default();
@@ -51,10 +52,13 @@ impl Shop {
     /// Requests `count` payments from the gateway on `port`.
     pub fn order(&self, port: u16, authorization: &str, count: u64) -> Fallible<()> {
         let orders: Vec<_> = (0..count)
-            .map(|number| load::request("POST", "/v2/payments/new", authorization, &self.order_of(number)))
+            .map(|number| {
+                load::request("POST", "/v2/payments/new", authorization, &self.order_of(number))
+            })
             .collect();
-        let order =
-            move |number| usize::try_from(number).ok().and_then(|at| orders.get(at).cloned()).unwrap_or_default();
+        let order = move |number| {
+            usize::try_from(number).ok().and_then(|at| orders.get(at).cloned()).unwrap_or_default()
+        };
         let made = load::drive(port, 64, Until::Requests(count), order)?;
         if made.answered < count {
             Err(format!("only {} of {count} payments were made", made.answered).into())
@@ -84,7 +88,11 @@ async fn take(mut stream: TcpStream, arrivals: Arrivals) {
         let at = Instant::now();
         let record: Value = serde_json::from_slice(&buffer[body.clone()]).unwrap_or_default();
         if let Some(id) = record["paymentId"].as_str() {
-            arrivals.lock().unwrap_or_else(PoisonError::into_inner).entry(id.to_owned()).or_insert(at);
+            arrivals
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(id.to_owned())
+                .or_insert(at);
         }
         buffer.drain(..body.end);
         if stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.is_err() {

@@ -19,11 +19,12 @@ const BURST: u64 = 5_000;
 /// Number of different payments that are read.
 const READ_IDS: u32 = 500;
 
-/// One connection and its limit are measured alternately in this many turns, because the disk's speed can double or
-/// halve within a minute.
+/// One connection and its limit are measured alternately in this many turns, because the disk's
+/// speed can double or halve within a minute.
 const TURNS: u32 = 6;
 
-/// Length of a turn; short enough that the address pool does not fall to the level at which it is refilled.
+/// Length of a turn; short enough that the address pool does not fall to the level at which it is
+/// refilled.
 const TURN: Duration = Duration::from_secs(1);
 
 /// Pause in which the address pool is refilled and the WAL checkpointed.
@@ -54,7 +55,10 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
         let run = create(&served, &authorization, connections, Until::Elapsed(SPAN))?;
         let (limit, bound) = match connections {
             1 => (format!("commits of one row {commit_rate:.0}/s"), commit_rate),
-            64 => (format!("empty handler {empty_64:.0}/s; required 8,000/s, p99 below 25 ms"), empty_64),
+            64 => (
+                format!("empty handler {empty_64:.0}/s; required 8,000/s, p99 below 25 ms"),
+                empty_64,
+            ),
             _ => (format!("empty handler {empty_64:.0}/s"), empty_64),
         };
         let what = format!("POST /v2/payments/new, {what}, {} s", SPAN.as_secs());
@@ -70,7 +74,12 @@ pub fn plural(connections: usize) -> String {
 }
 
 /// Measures payments one after another while addresses are ready, beside commits of one row.
-fn single(report: &mut Report, served: &Served, authorization: &str, commits: &limits::CommitProbe) -> Fallible<()> {
+fn single(
+    report: &mut Report,
+    served: &Served,
+    authorization: &str,
+    commits: &limits::CommitProbe,
+) -> Fallible<()> {
     let mut runs = Vec::new();
     let mut bound = 0.0;
     for _ in 0..TURNS {
@@ -100,7 +109,13 @@ fn burst(report: &mut Report, served: &Served, authorization: &str, empty: f64) 
     Ok(())
 }
 
-fn read(report: &mut Report, served: &Served, authorization: &str, folder: &Path, empty: f64) -> Fallible<()> {
+fn read(
+    report: &mut Report,
+    served: &Served,
+    authorization: &str,
+    folder: &Path,
+    empty: f64,
+) -> Fallible<()> {
     let ids = Client::connect(served.port, authorization)?.payment_ids(READ_IDS, 0)?;
     let run = get(served, authorization, ids, 64, Until::Elapsed(SPAN))?;
     let ratio = run.per_second() / empty;
@@ -111,14 +126,20 @@ fn read(report: &mut Report, served: &Served, authorization: &str, folder: &Path
         &format!("empty handler {empty:.0}/s; required 30,000/s"),
         Some(ratio),
     );
-    let size = std::fs::metadata(folder.join("test/tillgate.db")).map_or(0, |meta| meta.len() >> 20);
+    let size =
+        std::fs::metadata(folder.join("test/tillgate.db")).map_or(0, |meta| meta.len() >> 20);
     let memory = format!("{:.0} MB", served.resident_mb()?);
     report.add("resident memory after this load", memory, &format!("database of {size} MB"), None);
     Ok(())
 }
 
 /// Makes payments.
-pub fn create(served: &Served, authorization: &str, connections: usize, until: Until) -> Fallible<Run> {
+pub fn create(
+    served: &Served,
+    authorization: &str,
+    connections: usize,
+    until: Until,
+) -> Fallible<Run> {
     let authorization = authorization.to_owned();
     measured(served, connections, until, move |number| {
         load::request("POST", "/v2/payments/new", &authorization, &order(number))
@@ -135,17 +156,27 @@ pub fn order(number: u64) -> String {
 }
 
 /// Reads these payments by id, repeatedly.
-pub fn get(served: &Served, authorization: &str, ids: Vec<String>, connections: usize, until: Until) -> Fallible<Run> {
-    let requests: Vec<_> =
-        ids.iter().map(|id| load::request("GET", &format!("/v2/payments/{id}"), authorization, "")).collect();
+pub fn get(
+    served: &Served,
+    authorization: &str,
+    ids: Vec<String>,
+    connections: usize,
+    until: Until,
+) -> Fallible<Run> {
+    let requests: Vec<_> = ids
+        .iter()
+        .map(|id| load::request("GET", &format!("/v2/payments/{id}"), authorization, ""))
+        .collect();
     measured(served, connections, until, move |number| {
         // The factor is a prime, so that neighbours are not read one after another.
-        let index = usize::try_from(number).unwrap_or(0).wrapping_mul(7_919) % requests.len().max(1);
+        let index =
+            usize::try_from(number).unwrap_or(0).wrapping_mul(7_919) % requests.len().max(1);
         requests.get(index).cloned().unwrap_or_default()
     })
 }
 
-/// Sends requests to the program and measures its processor time for each. A refused request is an error.
+/// Sends requests to the program and measures its processor time for each. A refused request is an
+/// error.
 fn measured(
     served: &Served,
     connections: usize,
@@ -157,7 +188,9 @@ fn measured(
     run.cpu_us = Some((served.cpu_ms()? - before_ms) as f64 * 1_000.0 / run.answered.max(1) as f64);
     match run.refused {
         0 => Ok(run),
-        refused => Err(format!("{refused} requests of {} were refused", refused + run.answered).into()),
+        refused => {
+            Err(format!("{refused} requests of {} were refused", refused + run.answered).into())
+        }
     }
 }
 
@@ -165,5 +198,10 @@ fn measured(
 pub fn add(report: &mut Report, what: &str, run: &Run, limit: &str, ratio: Option<f64>) {
     let (p50, p99) = (run.quantile_ms(500), run.quantile_ms(990));
     let cpu = run.cpu_us.map_or(String::new(), |us| format!(", {us:.0} µs of processor"));
-    report.add(what, format!("{:.0}/s, p50 {p50:.2} ms, p99 {p99:.2} ms{cpu}", run.per_second()), limit, ratio);
+    report.add(
+        what,
+        format!("{:.0}/s, p50 {p50:.2} ms, p99 {p99:.2} ms{cpu}", run.per_second()),
+        limit,
+        ratio,
+    );
 }

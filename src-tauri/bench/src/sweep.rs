@@ -7,8 +7,8 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::secp256k1::{All, Message, Secp256k1};
 use bitcoin::sighash::SighashCache;
 use bitcoin::{
-    Amount, CompressedPublicKey, EcdsaSighashType, Network, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut,
-    WPubkeyHash, Witness, ecdsa, transaction,
+    Amount, CompressedPublicKey, EcdsaSighashType, Network, OutPoint, ScriptBuf, Sequence,
+    Transaction, TxIn, TxOut, WPubkeyHash, Witness, ecdsa, transaction,
 };
 use tillgate_gateway::Gateway;
 use tillgate_gateway::bench::{Broadcast, Purpose, machine_now};
@@ -28,7 +28,6 @@ pub struct Coin {
     pub outpoint: OutPoint,
     /// The index of its key.
     pub index: u32,
-    /// Its amount.
     pub amount_sats: u64,
 }
 
@@ -43,7 +42,11 @@ pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Fallible<(
         let transaction = signed(&secp, &keychain, coins)?;
         match gateway.chain.broadcast(&[transaction])? {
             Broadcast::Accepted => {}
-            refused => return Err(format!("a transaction of the merchant was not accepted: {refused:?}").into()),
+            refused => {
+                return Err(
+                    format!("a transaction of the merchant was not accepted: {refused:?}").into()
+                );
+            }
         }
     }
     while !sandbox.status()?.mempool.is_empty() {
@@ -66,11 +69,15 @@ fn signed(secp: &Secp256k1<All>, keychain: &Xpriv, coins: &[Coin]) -> Fallible<T
         version: transaction::Version::TWO,
         lock_time: LockTime::ZERO,
         input: input.collect(),
-        output: vec![TxOut { value: Amount::from_sat(sum_sats - fee_sats), script_pubkey: outside }],
+        output: vec![TxOut {
+            value: Amount::from_sat(sum_sats - fee_sats),
+            script_pubkey: outside,
+        }],
     };
     let mut cache = SighashCache::new(&mut transaction);
     for (input, coin) in coins.iter().enumerate() {
-        let key = keychain.derive_priv(secp, &[ChildNumber::from_normal_idx(coin.index)?])?.private_key;
+        let key =
+            keychain.derive_priv(secp, &[ChildNumber::from_normal_idx(coin.index)?])?.private_key;
         let public = CompressedPublicKey(key.public_key(secp));
         let script = ScriptBuf::new_p2wpkh(&public.wpubkey_hash());
         let value = Amount::from_sat(coin.amount_sats);

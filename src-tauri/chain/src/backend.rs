@@ -28,12 +28,16 @@ pub enum BackendError {
 }
 
 impl Backend {
-    /// Opens the backend for a network; `None` is the sandbox, whose chain is in `file`. The servers of a real network
-    /// are configured later.
+    /// Opens the backend for a network; `None` is the sandbox, whose chain is in `file`. The
+    /// servers of a real network are configured later.
     ///
     /// # Errors
     /// If the sandbox's file cannot be used.
-    pub fn open(network: Option<Network>, file: &Path, runtime: Handle) -> Result<Self, BackendError> {
+    pub fn open(
+        network: Option<Network>,
+        file: &Path,
+        runtime: Handle,
+    ) -> Result<Self, BackendError> {
         match network {
             None => Ok(Self::Sandbox(Arc::new(Sandbox::open(file, machine_now().ms())?))),
             Some(network) => Ok(Self::Configured(Arc::new(Configured::new(network, runtime)))),

@@ -7,10 +7,12 @@ use tillgate_told::Telling;
 use tokio::sync::Notify;
 
 use crate::{
-    Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees, Tip,
+    Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates,
+    RecentTransactions, Sees, Tip,
 };
 
-/// A wrapper of a chain. It forwards each question to `chain`, except in the methods that a test overrides.
+/// A wrapper of a chain. It forwards each question to `chain`, except in the methods that a test
+/// overrides.
 pub trait ChainWrapper: Send + Sync {
     fn chain(&self) -> &dyn Chain;
 
@@ -38,7 +40,11 @@ pub trait ChainWrapper: Send + Sync {
         self.chain().broadcast(package)
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         self.chain().recent_transactions(txids, above)
     }
 
@@ -96,7 +102,11 @@ impl<T: ChainWrapper> Chain for T {
         ChainWrapper::broadcast(self, package)
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         ChainWrapper::recent_transactions(self, txids, above)
     }
 

@@ -1,4 +1,5 @@
-//! The backend that the settings name. It is replaced when the settings change, and missing when they name no backend.
+//! The backend that the settings name. It is replaced when the settings change, and missing when
+//! they name no backend.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,9 @@ use tokio::sync::Notify;
 use super::backend_kind::BackendKind;
 use super::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
+use super::port::{
+    Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees,
+};
 use super::servers::Servers;
 use super::waker::{Active, Waker};
 use crate::down::Down;
@@ -56,14 +59,20 @@ struct Current {
 impl Configured {
     /// Starts without a server.
     pub fn new(network: Network, runtime: Handle) -> Self {
-        Self { network, runtime, wake: Arc::default(), current: RwLock::new(Current { number: 0, chain: Err(none()) }) }
+        Self {
+            network,
+            runtime,
+            wake: Arc::default(),
+            current: RwLock::new(Current { number: 0, chain: Err(none()) }),
+        }
     }
 
     pub const fn network(&self) -> Network {
         self.network
     }
 
-    /// Replaces the servers; `Err` says why there is none. The memory about the previous servers is dropped.
+    /// Replaces the servers; `Err` says why there is none. The memory about the previous servers is
+    /// dropped.
     pub fn configure(&self, options: Result<Option<BackendOptions>, Telling>) {
         let chain = match options {
             Ok(Some(options)) => self.open(&options),
@@ -78,8 +87,11 @@ impl Configured {
 
     fn open(&self, options: &BackendOptions) -> Result<Arc<dyn Chain>, ChainDown> {
         let active = Active::new(Arc::clone(&self.wake));
-        let open = |(number, url): (usize, &String)| open_one(options, url, self.runtime.clone(), active.waker(number));
-        let mut servers = options.urls.iter().enumerate().map(open).collect::<Result<Vec<_>, _>>()?;
+        let open = |(number, url): (usize, &String)| {
+            open_one(options, url, self.runtime.clone(), active.waker(number))
+        };
+        let mut servers =
+            options.urls.iter().enumerate().map(open).collect::<Result<Vec<_>, _>>()?;
         match (servers.pop(), servers.is_empty()) {
             (None, _) => Err(none()),
             (Some(server), true) => Ok(server),
@@ -96,8 +108,8 @@ impl Configured {
     }
 }
 
-/// A backend that asks only this server. Its calls block on `runtime`, so no task of `runtime` may make them. `waker`
-/// starts a look when the server notifies of a change.
+/// A backend that asks only this server. Its calls block on `runtime`, so no task of `runtime` may
+/// make them. `waker` starts a look when the server notifies of a change.
 pub fn open_one(
     options: &BackendOptions,
     url: &str,
@@ -112,19 +124,22 @@ pub fn open_one(
         BackendKind::Core => {
             let credentials = options.credentials.clone().ok_or_else(none)?;
             // The notices belong to the first node.
-            let notices = options.notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
+            let notices =
+                options.notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
             let notices = notices.map(|notices| NoticesOptions {
                 url: notices.clone(),
                 proxy: proxy.clone(),
                 pace: NoticesPace::USUAL,
                 waker: waker.clone(),
             });
-            let options = CoreOptions { url: named, credentials, network, answered_within, proxy, notices };
+            let options =
+                CoreOptions { url: named, credentials, network, answered_within, proxy, notices };
             opened(CoreChain::new(&options, runtime))
         }
         BackendKind::Electrum => {
             let pinned = options.certificates.clone();
-            let options = ElectrumOptions { url: named, pinned, proxy, network, answered_within, waker };
+            let options =
+                ElectrumOptions { url: named, pinned, proxy, network, answered_within, waker };
             opened(ElectrumChain::new(options, runtime))
         }
     }
@@ -179,7 +194,11 @@ impl Chain for Configured {
         self.chain()?.broadcast(package)
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         self.chain()?.recent_transactions(txids, above)
     }
 

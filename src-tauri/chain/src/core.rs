@@ -1,9 +1,10 @@
-//! Bitcoin Core as a backend over JSON-RPC: blocks one after the other, and the mempool by polling. It never asks about
-//! addresses, so the node learns none, and a look costs the same for any number of them. If the node publishes notices
-//! over ZeroMQ, they start looks at once.
+//! Bitcoin Core as a backend over JSON-RPC: blocks one after the other, and the mempool by polling.
+//! It never asks about addresses, so the node learns none, and a look costs the same for any number
+//! of them. If the node publishes notices over ZeroMQ, they start looks at once.
 //!
-//! The memory between looks is valid only with the token of the last answer. With any other token, and after every
-//! failure, the memory is dropped and everything that may have changed is reported again.
+//! The memory between looks is valid only with the token of the last answer. With any other token,
+//! and after every failure, the memory is dropped and everything that may have changed is reported
+//! again.
 
 mod blocks;
 mod fees;
@@ -35,7 +36,9 @@ use tokio::sync::Notify;
 
 use super::checks::sanitized::sanitized;
 use super::checks::{errors, header_rules};
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
+use super::port::{
+    Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees,
+};
 
 pub use notices::NoNotices;
 pub use notices::{NoticesOptions, NoticesPace};
@@ -60,12 +63,17 @@ pub struct CoreChain {
 }
 
 impl CoreChain {
-    /// A backend for the node in `options`. Its connections live on `runtime`, so do not call its methods there.
+    /// A backend for the node in `options`. Its connections live on `runtime`, so do not call its
+    /// methods there.
     ///
     /// # Errors
     /// When a URL is invalid.
     pub fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadNode> {
-        let notices = options.notices.clone().map(|options| Notices::listen(options, runtime.clone())).transpose()?;
+        let notices = options
+            .notices
+            .clone()
+            .map(|options| Notices::listen(options, runtime.clone()))
+            .transpose()?;
         Ok(Self {
             rpc: Rpc::new(options, runtime)?,
             network: options.network,
@@ -103,7 +111,11 @@ impl Chain for CoreChain {
         let synced = blocks::synced(&self.rpc)?;
         *self.reach.lock() = synced.reach;
         let header = blocks::header(&self.rpc, self.network, synced.tip)?;
-        Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time: header_rules::time(&header) })
+        Ok(Tip {
+            height: synced.tip.height,
+            hash: synced.tip.hash,
+            time: header_rules::time(&header),
+        })
     }
 
     fn first_block(&self) -> Result<u32, ChainDown> {
@@ -134,7 +146,8 @@ impl Chain for CoreChain {
     fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let mut kept = self.state.lock();
         let mut state = std::mem::take(&mut *kept);
-        let looked = look::look(&self.rpc, self.network, &mut state, request, self.notices.as_ref());
+        let looked =
+            look::look(&self.rpc, self.network, &mut state, request, self.notices.as_ref());
         if looked.is_ok() {
             *self.reach.lock() = state.reach;
         } else {
@@ -148,7 +161,11 @@ impl Chain for CoreChain {
         submit::broadcast(&self.rpc, package)
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         recent_blocks::recent(&self.rpc, txids, above)
     }
 

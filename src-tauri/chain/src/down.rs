@@ -1,5 +1,5 @@
-//! The reasons for which a backend cannot be asked, with the remedy, in the sentences that people meet. Faults that only
-//! a broken server shows stay in the words of its backend.
+//! The reasons for which a backend cannot be asked, with the remedy, in the sentences that people
+//! meet. Faults that only a broken server shows stay in the words of its backend.
 
 use bitcoin::Network;
 use tillgate_told::{Telling, Told};
@@ -15,7 +15,9 @@ pub enum Down {
         "backendUrl is set, but no credentials are: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword"
     )]
     NoCredentials,
-    #[error("backendUser is set and its password is not: give it by `tillgate settings set backendPassword -`")]
+    #[error(
+        "backendUser is set and its password is not: give it by `tillgate settings set backendPassword -`"
+    )]
     NoPassword,
     #[error(
         "the sandbox is built in and asks no server: choose another network first, before there is a wallet (`tillgate settings set network regtest`, or signet or testnet4)"
@@ -25,7 +27,9 @@ pub enum Down {
         "no connection to the node at {host} ({why}): start the node with server=1 in its bitcoin.conf, and on another machine with rpcbind and rpcallowip too, or set backendUrl to where it answers"
     )]
     NoNode { host: String, why: Telling },
-    #[error("no connection to the server at {host} ({why}): see that it runs, or set backendUrl to where it answers")]
+    #[error(
+        "no connection to the server at {host} ({why}): see that it runs, or set backendUrl to where it answers"
+    )]
     NoServer { host: String, why: String },
     #[error("the {who} at {host} cannot be asked: {why}")]
     NoWay { who: &'static str, host: String, why: Telling },
@@ -35,9 +39,13 @@ pub enum Down {
         "the server at {host} did not answer in time (if it speaks no TLS at this port, set backendUrl to tcp://{host})"
     )]
     LateOverTls { host: String },
-    #[error("the node at {host} answers, but it refuses the cookie: set backendCookieFile to the file of this node")]
+    #[error(
+        "the node at {host} answers, but it refuses the cookie: set backendCookieFile to the file of this node"
+    )]
     CookieRefused { host: String },
-    #[error("the node at {host} answers, but it refuses user and password: set backendUser and backendPassword right")]
+    #[error(
+        "the node at {host} answers, but it refuses user and password: set backendUser and backendPassword right"
+    )]
     PasswordRefused { host: String },
     #[error(
         "the node at {host} answered 403 Forbidden to {methods}: in its bitcoin.conf, rpcallowip must name this machine's address, and rpcwhitelist, if it is set, every call of the gateway (the page about the network lists them)"

@@ -1,10 +1,11 @@
-//! An Electrum server as a backend. Requests name single scripts, so the server learns the merchant's scripts. The
-//! server notifies of changes, so a look requests little more than a sign of life.
+//! An Electrum server as a backend. Requests name single scripts, so the server learns the
+//! merchant's scripts. The server notifies of changes, so a look requests little more than a sign
+//! of life.
 //!
-//! Its answers are checked as far as possible: a header by its work and its link to known blocks, a confirmation by its
-//! Merkle path. A transaction is checked by its txid, a history by its status. A server can still withhold unconfirmed
-//! or new transactions, which delays them. The memory between looks is valid only with the token of the last answer, as
-//! in [`super::core`].
+//! Its answers are checked as far as possible: a header by its work and its link to known blocks, a
+//! confirmation by its Merkle path. A transaction is checked by its txid, a history by its status.
+//! A server can still withhold unconfirmed or new transactions, which delays them. The memory
+//! between looks is valid only with the token of the last answer, as in [`super::core`].
 //!
 //! Follows the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
 
@@ -29,7 +30,9 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::checks::errors::tip_changed;
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
+use super::port::{
+    Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees,
+};
 use super::waker::Waker;
 
 use calls::subscribe_tip;
@@ -38,8 +41,8 @@ use connection::{Asker, Client};
 pub use connection::{BadServer, ElectrumOptions, Fingerprint};
 use state::State;
 
-/// Limit of tries for one look. A look is retried if a block arrived meanwhile, or if the server hung up over a script
-/// or transaction that a customer chose.
+/// Limit of tries for one look. A look is retried if a block arrived meanwhile, or if the server
+/// hung up over a script or transaction that a customer chose.
 const TRIES: usize = 3;
 
 pub struct ElectrumChain {
@@ -50,8 +53,8 @@ pub struct ElectrumChain {
 }
 
 impl ElectrumChain {
-    /// The first call connects to the server in `options`. Calls block on `runtime`, so no task of `runtime` may make
-    /// them.
+    /// The first call connects to the server in `options`. Calls block on `runtime`, so no task of
+    /// `runtime` may make them.
     ///
     /// # Errors
     /// If the URL is invalid, or TLS cannot be set up.
@@ -60,7 +63,11 @@ impl ElectrumChain {
         Ok(Self { client: Client::new(options, runtime)?, network, waker, state: Mutex::default() })
     }
 
-    fn try_look(&self, state: &mut State, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
+    fn try_look(
+        &self,
+        state: &mut State,
+        request: &LookRequest<'_>,
+    ) -> Result<LookAnswer, ChainDown> {
         let connection = self.client.connection()?;
         let asker = Asker { client: &self.client, connection: &connection };
         let before = connection.session.tip();
@@ -84,7 +91,8 @@ impl Chain for ElectrumChain {
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         let connection = self.client.connection()?;
-        Asker { client: &self.client, connection: &connection }.one::<IgnoredAny>(subscribe_tip())?;
+        Asker { client: &self.client, connection: &connection }
+            .one::<IgnoredAny>(subscribe_tip())?;
         let tip = connection.session.tip().ok_or_else(tip_changed)?;
         header_chain::check_announced(self.network, &tip)?;
         Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
@@ -140,12 +148,20 @@ impl Chain for ElectrumChain {
         relay::broadcast(&Asker { client: &self.client, connection: &connection }, package)
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         let connection = self.client.connection()?;
         let mut state = self.state.lock();
         let backoff = &mut state.retained.backoff;
-        let told =
-            transactions::recent(&Asker { client: &self.client, connection: &connection }, txids, above, backoff);
+        let told = transactions::recent(
+            &Asker { client: &self.client, connection: &connection },
+            txids,
+            above,
+            backoff,
+        );
         connection.session.close_if_busy();
         told
     }

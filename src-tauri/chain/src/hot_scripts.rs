@@ -1,5 +1,5 @@
-//! The scripts that matter now, and their changes. A reader gets each change once, so the cost of a read does not grow
-//! with the number of scripts.
+//! The scripts that matter now, and their changes. A reader gets each change once, so the cost of a
+//! read does not grow with the number of scripts.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -40,13 +40,15 @@ struct Inner {
 }
 
 impl HotScripts {
-    /// The changes since a mark, each script once. All hot scripts if there is no mark or it is too old.
+    /// The changes since a mark, each script once. All hot scripts if there is no mark or it is too
+    /// old.
     #[must_use]
     pub fn changes_since(&self, mark: Option<HotMark>) -> HotChanges {
         let inner = self.lock();
         let now = HotMark(inner.count);
         let Some(changed) = mark.and_then(|mark| inner.changed_since(mark)) else {
-            let hot = inner.scripts.iter().map(|(script, urgency)| (script.clone(), *urgency)).collect();
+            let hot =
+                inner.scripts.iter().map(|(script, urgency)| (script.clone(), *urgency)).collect();
             return HotChanges { is_all: true, hot, cooled: Vec::new(), mark: now };
         };
         let (mut hot, mut cooled) = (Vec::new(), Vec::new());
@@ -84,7 +86,8 @@ impl HotScripts {
         let mut inner = self.lock();
         match inner.changed_since(mark) {
             Some(added) => {
-                let added = added.into_iter().filter_map(|(script, urgency)| Some((script, urgency?)));
+                let added =
+                    added.into_iter().filter_map(|(script, urgency)| Some((script, urgency?)));
                 added.for_each(|(script, urgency)| {
                     scripts.entry(script).or_insert(urgency);
                 });
@@ -94,7 +97,8 @@ impl HotScripts {
                 scripts.entry(script.clone()).or_insert(*urgency);
             }),
         }
-        let cooled: Vec<_> = inner.scripts.keys().filter(|script| !scripts.contains_key(*script)).cloned().collect();
+        let cooled: Vec<_> =
+            inner.scripts.keys().filter(|script| !scripts.contains_key(*script)).cloned().collect();
         cooled.into_iter().for_each(|script| inner.set(script, None));
         scripts.into_iter().for_each(|(script, urgency)| inner.set(script, Some(urgency)));
     }
@@ -105,7 +109,8 @@ impl HotScripts {
 }
 
 impl Inner {
-    /// Each script that changed since a mark, with its urgency now; `None` if the changes are forgotten.
+    /// Each script that changed since a mark, with its urgency now; `None` if the changes are
+    /// forgotten.
     fn changed_since(&self, HotMark(mark): HotMark) -> Option<HashMap<ScriptBuf, Option<Urgency>>> {
         let new = usize::try_from(self.count.checked_sub(mark)?).ok()?;
         let first = self.changes.len().checked_sub(new)?;

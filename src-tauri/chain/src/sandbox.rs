@@ -17,7 +17,8 @@ use tillgate_told::Telling;
 use tokio::sync::Notify;
 
 use super::port::{
-    Broadcast, Chain, ChainDown, Covered, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees, TxFacts,
+    Broadcast, Chain, ChainDown, Covered, LookAnswer, LookRequest, NodeFeeRates,
+    RecentTransactions, Sees, TxFacts,
 };
 
 /// Limit of changes in one answer, to bound its memory.
@@ -56,7 +57,8 @@ impl SandboxChain {
         Ok(faults)
     }
 
-    /// The number of the last change that a token saw; `None` if this chain never had the token's tip.
+    /// The number of the last change that a token saw; `None` if this chain never had the token's
+    /// tip.
     fn last_change(&self, token: &[u8]) -> Result<Option<i64>, ChainDown> {
         let Some(last) = Token::read(token) else { return Ok(None) };
         let was_there = self.sandbox.was_at(last.change, last.height, last.hash).map_err(down)?;
@@ -146,14 +148,21 @@ impl Chain for SandboxChain {
         }
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         self.suffer_faults()?;
         let mut recent = RecentTransactions::default();
         for txid in txids {
             let view = self.sandbox.transaction(*txid).map_err(down)?;
             match view.as_ref().map(|view| view.position) {
                 Some(tillgate_sandbox::TxPosition::Block { height, .. }) if height <= above => {}
-                Some(tillgate_sandbox::TxPosition::Block { .. } | tillgate_sandbox::TxPosition::Mempool { .. }) => {
+                Some(
+                    tillgate_sandbox::TxPosition::Block { .. }
+                    | tillgate_sandbox::TxPosition::Mempool { .. },
+                ) => {
                     recent.txs.extend(view.map(|view| (*txid, view.tx)));
                 }
                 Some(tillgate_sandbox::TxPosition::Absent) | None => {
@@ -175,7 +184,9 @@ impl Chain for SandboxChain {
     }
 
     fn fee_rates(&self, _blocks: u16) -> Result<NodeFeeRates, ChainDown> {
-        let estimate = Some(self.suffer_faults()?.fee_estimate_sat_vb()).filter(|sat_vb| *sat_vb > 0).map(fee_rate);
+        let estimate = Some(self.suffer_faults()?.fee_estimate_sat_vb())
+            .filter(|sat_vb| *sat_vb > 0)
+            .map(fee_rate);
         Ok(NodeFeeRates::of(estimate, FeeRate::BROADCAST_MIN, FeeRate::BROADCAST_MIN))
     }
 
@@ -206,7 +217,8 @@ impl Chain for SandboxChain {
 
 impl Token {
     fn write(&self) -> Vec<u8> {
-        [&self.change.to_be_bytes()[..], &self.height.to_be_bytes(), &self.hash.to_byte_array()].concat()
+        [&self.change.to_be_bytes()[..], &self.height.to_be_bytes(), &self.hash.to_byte_array()]
+            .concat()
     }
 
     fn read(token: &[u8]) -> Option<Self> {
@@ -249,7 +261,8 @@ fn fee_rate(sat_vb: u64) -> FeeRate {
     FeeRate::from_sat_per_vb(sat_vb).unwrap_or(FeeRate::MAX)
 }
 
-/// The outcome of a refused broadcast. Silence and storage failures say nothing about the transaction.
+/// The outcome of a refused broadcast. Silence and storage failures say nothing about the
+/// transaction.
 fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
     match refusal {
         BroadcastRefusal::MissingInputs(_) => Ok(Broadcast::InputsMissing),

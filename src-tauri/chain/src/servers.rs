@@ -1,5 +1,6 @@
-//! Several servers of one kind, as one backend. Each request goes to the first server that answers. All answers of one
-//! look come from one server. A server on another network is asked only for its network.
+//! Several servers of one kind, as one backend. Each request goes to the first server that answers.
+//! All answers of one look come from one server. A server on another network is asked only for its
+//! network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +16,17 @@ use tillgate_told::Told as _;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::port::{Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees};
+use super::port::{
+    Broadcast, Chain, ChainDown, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Sees,
+};
 use super::waker::Active;
 use crate::down::Down;
 
 /// The time for which a failed server is asked only after the others.
 const RETRIED_AFTER: Duration = Duration::from_secs(300);
 
-/// This many tip changes in a row, each during a request, count as a failure: one name may hide two servers.
+/// This many tip changes in a row, each during a request, count as a failure: one name may hide two
+/// servers.
 const CHANGES_MAX: u32 = 3;
 
 /// Servers, the preferred first.
@@ -53,7 +57,11 @@ struct Health {
 
 impl Servers {
     pub fn new(servers: Vec<(String, Arc<dyn Chain>)>, network: Network, active: Active) -> Self {
-        let servers = servers.into_iter().map(|(name, chain)| Server { name, chain, health: Mutex::default() });
+        let servers = servers.into_iter().map(|(name, chain)| Server {
+            name,
+            chain,
+            health: Mutex::default(),
+        });
         Self {
             servers: servers.collect(),
             genesis: genesis_block(network).block_hash(),
@@ -64,10 +72,13 @@ impl Servers {
         }
     }
 
-    /// Asks the servers in turn until one answers. Servers without a recent failure come first, in the order of the
-    /// settings. Fails with each server's reason. Also fails if a block arrived meanwhile; the next request then goes
-    /// to the same server.
-    fn ask<T>(&self, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<(usize, T), ChainDown> {
+    /// Asks the servers in turn until one answers. Servers without a recent failure come first, in
+    /// the order of the settings. Fails with each server's reason. Also fails if a block arrived
+    /// meanwhile; the next request then goes to the same server.
+    fn ask<T>(
+        &self,
+        ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>,
+    ) -> Result<(usize, T), ChainDown> {
         let mut reasons = Vec::new();
         for (number, server) in self.by_preference() {
             match self.ask_one(server, &ask) {
@@ -77,22 +88,32 @@ impl Servers {
                     }
                     return Ok((number, answer));
                 }
-                Err(error) if error.is_tip_changed() && !self.has_failed(server) => return Err(error),
-                Err(error) => reasons.push(Down::OfServer { name: server.name.clone(), why: error.0 }.telling()),
+                Err(error) if error.is_tip_changed() && !self.has_failed(server) => {
+                    return Err(error);
+                }
+                Err(error) => reasons
+                    .push(Down::OfServer { name: server.name.clone(), why: error.0 }.telling()),
             }
         }
         let both = |first, next| Down::Both { first, next }.telling();
         Err(ChainDown(reasons.into_iter().reduce(both).unwrap_or_else(|| Down::NotSet.telling())))
     }
 
-    /// Asks a server on our network and notes a failure. A block that arrived meanwhile is no failure.
-    fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
+    /// Asks a server on our network and notes a failure. A block that arrived meanwhile is no
+    /// failure.
+    fn ask_one<T>(
+        &self,
+        server: &Server,
+        ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>,
+    ) -> Result<T, ChainDown> {
         let asked = self.check_network(server).and_then(|()| ask(server.chain.as_ref()));
         let mut health = server.health.lock();
         let changes = health.changes.saturating_add(1);
         *health = match &asked {
             Ok(_) => Health { is_ours: true, ..Health::default() },
-            Err(error) if error.is_tip_changed() && changes < CHANGES_MAX => Health { changes, ..*health },
+            Err(error) if error.is_tip_changed() && changes < CHANGES_MAX => {
+                Health { changes, ..*health }
+            }
             Err(_) => Health { failed_at: Some(Instant::now()), ..Health::default() },
         };
         drop(health);
@@ -108,12 +129,14 @@ impl Servers {
         if genesis == self.genesis {
             return Ok(());
         }
-        Err(Down::OtherServersNetwork { genesis: genesis.to_string(), network: self.network }.into())
+        Err(Down::OtherServersNetwork { genesis: genesis.to_string(), network: self.network }
+            .into())
     }
 
     fn by_preference(&self) -> Vec<(usize, &Server)> {
         let numbered = || self.servers.iter().enumerate();
-        let (failed, well): (Vec<_>, Vec<_>) = numbered().partition(|(_, server)| self.has_failed(server));
+        let (failed, well): (Vec<_>, Vec<_>) =
+            numbered().partition(|(_, server)| self.has_failed(server));
         well.into_iter().chain(failed).collect()
     }
 
@@ -161,9 +184,13 @@ impl Chain for Servers {
 
     fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         let under_way = self.under_way.lock().take();
-        let goes_on = under_way.filter(|(_, token)| request.token == Some(token)).map(|(number, _)| number);
-        let (number, view) = match goes_on.and_then(|number| Some((number, self.servers.get(number)?))) {
-            // If this server fails now, the whole look fails, and another server answers the next look.
+        let goes_on =
+            under_way.filter(|(_, token)| request.token == Some(token)).map(|(number, _)| number);
+        let (number, view) = match goes_on
+            .and_then(|number| Some((number, self.servers.get(number)?)))
+        {
+            // If this server fails now, the whole look fails, and another server answers the next
+            // look.
             Some((number, server)) => (number, self.ask_one(server, |chain| chain.look(request))?),
             None => self.ask(|chain| chain.look(request))?,
         };
@@ -172,11 +199,16 @@ impl Chain for Servers {
     }
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        // A silent server may have accepted the package. A repetition is harmless, since its transactions are the same.
+        // A silent server may have accepted the package. A repetition is harmless, since its
+        // transactions are the same.
         Ok(self.ask(|chain| chain.broadcast(package))?.1)
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         Ok(self.ask(|chain| chain.recent_transactions(txids, above))?.1)
     }
 
@@ -214,253 +246,4 @@ impl Chain for Servers {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-
-    use bitcoin::hashes::Hash as _;
-    use tillgate_domain::time::Timestamp;
-
-    use super::*;
-    use crate::checks::errors::tip_changed;
-    use crate::{Covered, WatchList, no_scripts};
-
-    /// A server that answers or is silent.
-    struct Fake {
-        network: Network,
-        is_down: AtomicBool,
-        /// Its best block changes during a look.
-        changes: AtomicBool,
-        more: AtomicBool,
-        looks: AtomicU32,
-        asked: AtomicU32,
-    }
-
-    impl Fake {
-        fn on(network: Network) -> Arc<Self> {
-            Arc::new(Self {
-                network,
-                is_down: AtomicBool::new(false),
-                changes: AtomicBool::new(false),
-                more: AtomicBool::new(false),
-                looks: AtomicU32::new(0),
-                asked: AtomicU32::new(0),
-            })
-        }
-
-        fn answer(&self) -> Result<(), ChainDown> {
-            if self.is_down.load(Ordering::SeqCst) { Err(ChainDown::of_text("silent".to_owned())) } else { Ok(()) }
-        }
-
-        fn looks(&self) -> u32 {
-            self.looks.load(Ordering::SeqCst)
-        }
-    }
-
-    impl Chain for Fake {
-        fn identity(&self) -> Result<Identity, ChainDown> {
-            self.answer()?;
-            Ok(Identity { genesis: genesis_block(self.network).block_hash(), instance: None })
-        }
-
-        fn tip(&self) -> Result<Tip, ChainDown> {
-            self.answer()?;
-            self.asked.fetch_add(1, Ordering::SeqCst);
-            Ok(Tip { height: 1, hash: BlockHash::all_zeros(), time: Timestamp::from_ms(0) })
-        }
-
-        fn first_block(&self) -> Result<u32, ChainDown> {
-            Ok(0)
-        }
-
-        fn software(&self) -> Result<Option<String>, ChainDown> {
-            self.answer()?;
-            Ok(Some(format!("a fake on {}", self.network)))
-        }
-
-        fn certificate_to_pin(&self) -> Option<String> {
-            None
-        }
-
-        fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
-            Ok(0)
-        }
-
-        fn server(&self) -> usize {
-            0
-        }
-
-        fn generation(&self) -> u64 {
-            0
-        }
-
-        fn look(&self, _: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
-            let tip = self.tip()?;
-            if self.changes.load(Ordering::SeqCst) {
-                return Err(tip_changed());
-            }
-            let number = self.looks.fetch_add(1, Ordering::SeqCst);
-            Ok(LookAnswer {
-                token: number.to_be_bytes().to_vec(),
-                from_start: false,
-                left_above: None,
-                more: self.more.load(Ordering::SeqCst),
-                tip,
-                seen_height: 1,
-                median_time: None,
-                txs: Vec::new(),
-                unknown: Vec::new(),
-                covered: Covered::Everything,
-                refused: std::collections::HashSet::new(),
-                cold_taken: 0,
-                states: Vec::new(),
-            })
-        }
-
-        fn broadcast(&self, _: &[Transaction]) -> Result<Broadcast, ChainDown> {
-            self.tip()?;
-            Ok(Broadcast::Accepted)
-        }
-
-        fn recent_transactions(&self, txids: &[Txid], _above: u32) -> Result<RecentTransactions, ChainDown> {
-            Ok(RecentTransactions::unknown(txids))
-        }
-
-        fn fees_with_descendants(&self, _: &[Txid]) -> Result<Option<u64>, ChainDown> {
-            Ok(None)
-        }
-
-        fn fee_rates(&self, _: u16) -> Result<NodeFeeRates, ChainDown> {
-            self.tip()?;
-            Ok(NodeFeeRates::of(None, bitcoin::FeeRate::ZERO, bitcoin::FeeRate::ZERO))
-        }
-
-        fn has_mempool(&self) -> bool {
-            true
-        }
-
-        fn cut_off(&self) -> Option<CutOff> {
-            None
-        }
-
-        fn sees(&self) -> Sees {
-            Sees::Everything
-        }
-
-        fn wake(&self) -> Option<&Notify> {
-            None
-        }
-
-        fn fault(&self) -> Option<Telling> {
-            None
-        }
-
-        fn fault_once_tried(&self) -> Option<Telling> {
-            None
-        }
-    }
-
-    struct Nothing;
-
-    impl WatchList for Nothing {
-        fn concerns(&self, _: &Transaction) -> bool {
-            false
-        }
-
-        fn txids(&self) -> &[bitcoin::Txid] {
-            &[]
-        }
-
-        fn unsettled(&self, _: u32) -> Vec<Transaction> {
-            Vec::new()
-        }
-    }
-
-    fn servers_of(servers: &[&Arc<Fake>], retried_after: Duration) -> Servers {
-        let named = servers
-            .iter()
-            .enumerate()
-            .map(|(number, fake)| (format!("server {number}"), Arc::clone(fake) as Arc<dyn Chain>));
-        Servers { retried_after, ..Servers::new(named.collect(), Network::Regtest, Active::default()) }
-    }
-
-    fn look(servers: &Servers, token: Option<&[u8]>) -> Result<LookAnswer, ChainDown> {
-        servers.look(&LookRequest { token, birth_height: None, watch: &Nothing, scripts: no_scripts() })
-    }
-
-    #[test]
-    fn the_next_server_is_asked_while_the_first_is_silent() {
-        let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
-        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
-        look(&servers, None).unwrap();
-        first.is_down.store(true, Ordering::SeqCst);
-        look(&servers, None).unwrap();
-        first.is_down.store(false, Ordering::SeqCst);
-        look(&servers, None).unwrap();
-        assert_eq!((first.looks(), second.looks()), (1, 2), "a failed server is not asked again yet");
-        let servers = Servers { retried_after: Duration::ZERO, ..servers };
-        look(&servers, None).unwrap();
-        assert_eq!((first.looks(), second.looks()), (2, 2));
-    }
-
-    #[test]
-    fn only_a_third_tip_change_in_a_row_switches_the_server() {
-        let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
-        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
-        for _ in 0..3 {
-            first.changes.store(true, Ordering::SeqCst);
-            for _ in 0..2 {
-                assert!(look(&servers, None).unwrap_err().is_tip_changed());
-            }
-            first.changes.store(false, Ordering::SeqCst);
-            look(&servers, None).unwrap();
-        }
-        assert_eq!((first.looks(), second.looks()), (3, 0));
-        first.changes.store(true, Ordering::SeqCst);
-        for _ in 0..2 {
-            look(&servers, None).unwrap_err();
-        }
-        look(&servers, None).unwrap();
-        first.changes.store(false, Ordering::SeqCst);
-        look(&servers, None).unwrap();
-        assert_eq!((first.looks(), second.looks()), (3, 2), "a server whose tip changes in each look counts as failed");
-    }
-
-    #[test]
-    fn software_is_that_of_the_server_that_answers() {
-        let (first, second) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
-        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
-        assert_eq!(servers.software(), Ok(Some("a fake on regtest".to_owned())));
-    }
-
-    #[test]
-    fn one_look_uses_one_server_and_fails_with_it() {
-        let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
-        let servers = servers_of(&[&first, &second], Duration::from_secs(3_600));
-        first.more.store(true, Ordering::SeqCst);
-        let part = look(&servers, None).unwrap();
-        first.is_down.store(true, Ordering::SeqCst);
-        assert!(look(&servers, Some(&part.token)).is_err(), "the second may know another chain");
-        assert_eq!(second.looks(), 0);
-        look(&servers, None).unwrap();
-        assert_eq!(second.looks(), 1);
-    }
-
-    #[test]
-    fn server_of_another_network_is_asked_only_for_its_network() {
-        let (other, ours) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
-        let servers = servers_of(&[&other, &ours], Duration::ZERO);
-        servers.identity().unwrap();
-        look(&servers, None).unwrap();
-        servers.broadcast(&[]).unwrap();
-        servers.fee_rates(6).unwrap();
-        assert_eq!((other.asked.load(Ordering::SeqCst), other.looks()), (0, 0));
-        ours.is_down.store(true, Ordering::SeqCst);
-        let why = servers.tip().unwrap_err().0;
-        assert!(
-            why.message.contains("server 0")
-                && why.message.contains("take it out of backendUrl")
-                && why.message.contains("server 1"),
-            "{why}"
-        );
-    }
-}
+mod tests;

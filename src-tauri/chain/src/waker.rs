@@ -28,29 +28,29 @@ impl Active {
         Waker { active: self.clone(), number }
     }
 
-    pub(super) fn number(&self) -> usize {
+    pub fn number(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }
 
     /// Sets the server to ask; returns the previous one.
-    pub(super) fn switch_to(&self, number: usize) -> usize {
+    pub fn switch_to(&self, number: usize) -> usize {
         self.number.swap(number, Ordering::Relaxed)
     }
 
-    pub(super) fn notify(&self) -> &Notify {
+    pub fn notify(&self) -> &Notify {
         &self.wake
     }
 }
 
 impl Waker {
     /// Wakes a look, unless another server is being asked.
-    pub(super) fn wake(&self) {
+    pub fn wake(&self) {
         if self.active.number() == self.number {
             self.active.wake.notify_one();
         }
     }
 
-    pub(super) fn notify(&self) -> &Notify {
+    pub fn notify(&self) -> &Notify {
         self.active.notify()
     }
 }
@@ -66,12 +66,20 @@ mod tests {
     fn a_server_wakes_a_look_while_it_is_the_active_one() {
         let active = Active::default();
         let wakers = [active.waker(0), active.waker(1)];
-        let is_woken = || pin!(active.notify().notified()).poll(&mut Context::from_waker(TaskWaker::noop())).is_ready();
+        let is_woken = || {
+            pin!(active.notify().notified())
+                .poll(&mut Context::from_waker(TaskWaker::noop()))
+                .is_ready()
+        };
         for asked in [0, 1, 0] {
             active.switch_to(asked);
             for (number, waker) in wakers.iter().enumerate() {
                 waker.wake();
-                assert_eq!(is_woken(), number == asked, "server {number} while server {asked} is active");
+                assert_eq!(
+                    is_woken(),
+                    number == asked,
+                    "server {number} while server {asked} is active"
+                );
             }
         }
     }

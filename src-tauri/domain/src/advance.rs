@@ -1,6 +1,6 @@
-//! The consequences of one look for one payment: the states of section 2 and the anomalies of section 3 of the
-//! interface. It is a pure function, reads no clock and remembers nothing. All that a later look needs is in the
-//! returned [`Advance`].
+//! The consequences of one look for one payment: the states of section 2 and the anomalies of
+//! section 3 of the interface. It is a pure function, reads no clock and remembers nothing. All
+//! that a later look needs is in the returned [`Advance`].
 
 mod counting;
 mod due;
@@ -23,8 +23,8 @@ use counting::Evaluated;
 pub use look::{LookFacts, ZeroConf};
 pub use warning::Warning;
 
-/// Without a mempool, a block closes a payment only if its time is two hours after the deadline, because a block's time
-/// may be two hours ahead of the network's.
+/// Without a mempool, a block closes a payment only if its time is two hours after the deadline,
+/// because a block's time may be two hours ahead of the network's.
 const BLOCK_TIME_LEEWAY_MS: i64 = 2 * 3_600_000;
 
 /// The decision of a look on one receipt. The next look takes it as input.
@@ -38,8 +38,8 @@ pub struct Verdict {
     pub counted_sats: u64,
     /// Whether the transaction is gone.
     pub gone: bool,
-    /// Whether the transaction is missing and must be broadcast again: it is in neither mempool nor chain, and neither
-    /// gone nor displaced.
+    /// Whether the transaction is missing and must be broadcast again: it is in neither mempool nor
+    /// chain, and neither gone nor displaced.
     pub missing: bool,
 }
 
@@ -58,8 +58,8 @@ pub struct Advance {
     pub confirmed_at: Option<Timestamp>,
     /// Set once staff accepted.
     pub accepted_sats: Option<u64>,
-    /// Whether the payment's change is notified: its state, `paid_sats`, `conflict_seen` or the set of coins that count
-    /// has changed.
+    /// Whether the payment's change is notified: its state, `paid_sats`, `conflict_seen` or the set
+    /// of coins that count has changed.
     pub notify: bool,
     /// Whether a conflict in the mempool takes back coins on which the CONFIRMED payment rests.
     pub conflict_seen: bool,
@@ -67,8 +67,8 @@ pub struct Advance {
     pub anomalies: Vec<AnomalyChange>,
     /// Warnings for staff.
     pub warnings: Vec<Warning>,
-    /// The next time at which the payment may change without a change of its transactions. After a reversal the payment
-    /// is due at once.
+    /// The next time at which the payment may change without a change of its transactions. After a
+    /// reversal the payment is due at once.
     pub next_due_at: Option<Timestamp>,
     /// The next tip height at which the payment may change by confirmations alone.
     pub next_due_height: Option<u32>,
@@ -76,10 +76,15 @@ pub struct Advance {
 
 /// The consequences of `look` for `payment`, whose address `receipts` paid.
 ///
-/// `receipts` hold the facts of this look and the verdicts of the one before; `anomalies` are all anomalies of the
-/// payment.
+/// `receipts` hold the facts of this look and the verdicts of the one before; `anomalies` are all
+/// anomalies of the payment.
 #[must_use]
-pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], look: &LookFacts) -> Advance {
+pub fn advance(
+    payment: &Payment,
+    receipts: &[Receipt],
+    anomalies: &[Anomaly],
+    look: &LookFacts,
+) -> Advance {
     let closed_at = payment.closed_at.or_else(|| is_closing(payment, look).then_some(look.at));
     let mut evaluated = counting::evaluate(payment, receipts, look);
     let accepts = look.staff_accepts && is_acceptable(payment.state) && !is_refunding(anomalies);
@@ -98,23 +103,28 @@ pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], l
         payment.state,
     );
     let after = Payment { state, ..after };
-    let (changes, changed_decisions) = misfits::changes(payment, &after, &evaluated, anomalies, accepted_now.is_some());
+    let (changes, changed_decisions) =
+        misfits::changes(payment, &after, &evaluated, anomalies, accepted_now.is_some());
     let attacked = if look.has_mempool && after.state == PaymentState::Confirmed {
         counting::attacked(&evaluated, receipts)
     } else {
         Vec::new()
     };
     let conflict_seen = !attacked.is_empty();
-    let mut warnings: Vec<Warning> = attacked.into_iter().map(|txid| Warning::DoubleSpendAttempt { txid }).collect();
+    let mut warnings: Vec<Warning> =
+        attacked.into_iter().map(|txid| Warning::DoubleSpendAttempt { txid }).collect();
     warnings.extend(changed_decisions);
-    let same_set = evaluated.iter().all(|one| (one.receipt.counted_sats > 0) == (one.counted_sats > 0));
+    let same_set =
+        evaluated.iter().all(|one| (one.receipt.counted_sats > 0) == (one.counted_sats > 0));
 
     Advance {
         state: after.state,
         paid_sats: after.paid_sats,
         verdicts: evaluated.iter().map(verdict).collect(),
         closed_at,
-        confirmed_at: payment.confirmed_at.or_else(|| (after.state == PaymentState::Confirmed).then_some(look.at)),
+        confirmed_at: payment
+            .confirmed_at
+            .or_else(|| (after.state == PaymentState::Confirmed).then_some(look.at)),
         accepted_sats: after.accepted_sats,
         notify: after.state != payment.state
             || after.paid_sats != payment.paid_sats
@@ -142,12 +152,16 @@ pub enum AcceptRefusal {
     NoCoins,
 }
 
-/// The sum that would count if staff accepted the received coins, by the facts of the last look. [`advance`] with
-/// `staff_accepts` makes the acceptance.
+/// The sum that would count if staff accepted the received coins, by the facts of the last look.
+/// [`advance`] with `staff_accepts` makes the acceptance.
 ///
 /// # Errors
 /// The reason why staff cannot accept them.
-pub fn may_accept(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<u64, AcceptRefusal> {
+pub fn may_accept(
+    payment: &Payment,
+    receipts: &[Receipt],
+    anomalies: &[Anomaly],
+) -> Result<u64, AcceptRefusal> {
     if !is_acceptable(payment.state) {
         return Err(AcceptRefusal::WrongState);
     }
@@ -171,9 +185,9 @@ fn is_refunding(anomalies: &[Anomaly]) -> bool {
     anomalies.iter().any(|anomaly| anomaly.resolution == Resolution::Refunding)
 }
 
-/// Whether this look closes the payment. The look's time must be after the deadline; without a mempool, the time of its
-/// best block, or the look's time a day later, because no block may come. A look without `time_decides` closes no
-/// payment.
+/// Whether this look closes the payment. The look's time must be after the deadline; without a
+/// mempool, the time of its best block, or the look's time a day later, because no block may come.
+/// A look without `time_decides` closes no payment.
 fn is_closing(payment: &Payment, look: &LookFacts) -> bool {
     let is_past = if look.has_mempool {
         look.at > payment.expires_at

@@ -1,4 +1,5 @@
-//! Coins that do not fit a payment (interface, section 3). [`crate::advance`] raises and changes anomalies.
+//! Coins that do not fit a payment (interface, section 3). [`crate::advance`] raises and changes
+//! anomalies.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,11 +39,13 @@ pub enum Resolution {
     Accepted,
     /// Staff dismissed it.
     DismissedByStaff,
-    /// Dismissed by the system, because its coins are gone or count now, or because the payment is CONFIRMED again.
+    /// Dismissed by the system, because its coins are gone or count now, or because the payment is
+    /// CONFIRMED again.
     DismissedBySystem,
 }
 
-/// Every change of an anomaly's state: by the system, by staff, and by the payout that sends its coins back.
+/// Every change of an anomaly's state: by the system, by staff, and by the payout that sends its
+/// coins back.
 pub const TRANSITIONS: &[(Resolution, Resolution)] = {
     use Resolution::{Accepted, DismissedByStaff, DismissedBySystem, Open, Refunded, Refunding};
     &[
@@ -63,18 +66,27 @@ pub const TRANSITIONS: &[(Resolution, Resolution)] = {
 
 /// A text that is not a kind of anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-#[error("an anomaly's type is LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT")]
+#[error(
+    "an anomaly's type is LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT"
+)]
 pub struct NotAnAnomalyKind;
 
 /// A text that is not a stored resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-#[error("a stored resolution is OPEN, REFUNDING, REFUNDED, ACCEPTED, DISMISSED_BY_STAFF or DISMISSED_BY_SYSTEM")]
+#[error(
+    "a stored resolution is OPEN, REFUNDING, REFUNDED, ACCEPTED, DISMISSED_BY_STAFF or DISMISSED_BY_SYSTEM"
+)]
 pub struct NotAResolution;
 
 impl AnomalyKind {
     /// All values.
-    pub const ALL: [Self; 5] =
-        [Self::LatePayment, Self::ExtraPayment, Self::Overpayment, Self::Underpayment, Self::ReversedPayment];
+    pub const ALL: [Self; 5] = [
+        Self::LatePayment,
+        Self::ExtraPayment,
+        Self::Overpayment,
+        Self::Underpayment,
+        Self::ReversedPayment,
+    ];
 
     /// Its name in the interface and in the database.
     #[must_use]
@@ -88,7 +100,8 @@ impl AnomalyKind {
         }
     }
 
-    /// Whether a payment has an anomaly of this kind for each transaction. It has at most one of any other kind.
+    /// Whether a payment has an anomaly of this kind for each transaction. It has at most one of
+    /// any other kind.
     #[must_use]
     pub const fn is_per_transaction(self) -> bool {
         match self {
@@ -100,8 +113,14 @@ impl AnomalyKind {
 
 impl Resolution {
     /// All values.
-    pub const ALL: [Self; 6] =
-        [Self::Open, Self::Refunding, Self::Refunded, Self::Accepted, Self::DismissedByStaff, Self::DismissedBySystem];
+    pub const ALL: [Self; 6] = [
+        Self::Open,
+        Self::Refunding,
+        Self::Refunded,
+        Self::Accepted,
+        Self::DismissedByStaff,
+        Self::DismissedBySystem,
+    ];
 
     /// Its name in the interface, which does not show who dismissed it.
     #[must_use]
@@ -162,7 +181,10 @@ impl FromStr for Resolution {
     type Err = NotAResolution;
 
     fn from_str(text: &str) -> Result<Self, NotAResolution> {
-        Self::ALL.into_iter().find(|resolution| resolution.stored_str() == text).ok_or(NotAResolution)
+        Self::ALL
+            .into_iter()
+            .find(|resolution| resolution.stored_str() == text)
+            .ok_or(NotAResolution)
     }
 }
 
@@ -184,7 +206,8 @@ pub struct Anomaly {
 }
 
 impl Anomaly {
-    /// Whether the anomaly is about these coins: the same sum of the same transactions, in any order.
+    /// Whether the anomaly is about these coins: the same sum of the same transactions, in any
+    /// order.
     #[must_use]
     pub fn rests_on(&self, coins: &Coins) -> bool {
         let set = |txids: &[Txid]| txids.iter().copied().collect::<BTreeSet<_>>();
@@ -249,7 +272,10 @@ impl AnomalyChange {
     pub const fn is_notified(&self) -> bool {
         match self {
             Self::Follow { notify, .. } => *notify,
-            Self::Raise { .. } | Self::Dismiss { .. } | Self::Reopen { .. } | Self::Accept { .. } => true,
+            Self::Raise { .. }
+            | Self::Dismiss { .. }
+            | Self::Reopen { .. }
+            | Self::Accept { .. } => true,
         }
     }
 }

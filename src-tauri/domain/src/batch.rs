@@ -1,5 +1,5 @@
-//! The states of payouts that share a transaction (interface, section 4, "Sending: exactly once"): a pure function of
-//! the positions of their transactions.
+//! The states of payouts that share a transaction (interface, section 4, "Sending: exactly once"):
+//! a pure function of the positions of their transactions.
 
 use bitcoin::Txid;
 
@@ -8,9 +8,9 @@ use crate::payout::PayoutState;
 /// Confirmations from which a conflict is final.
 pub const FINAL_CONFIRMATIONS: u32 = 6;
 
-/// The highest block whose transactions need no more settling under a tip of this height; negative near the genesis
-/// block. They have one confirmation more than [`FINAL_CONFIRMATIONS`], because a transaction that becomes final is
-/// settled once more under that tip.
+/// The highest block whose transactions need no more settling under a tip of this height; negative
+/// near the genesis block. They have one confirmation more than [`FINAL_CONFIRMATIONS`], because a
+/// transaction that becomes final is settled once more under that tip.
 #[must_use]
 pub fn decided_up_to(tip_height: u32) -> i64 {
     i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
@@ -30,7 +30,8 @@ pub enum Position {
     Absent,
 }
 
-/// One stored transaction of a batch, or a transaction of another copy of the wallet that pays the same payout.
+/// One stored transaction of a batch, or a transaction of another copy of the wallet that pays the
+/// same payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Its transaction id.
@@ -41,8 +42,8 @@ pub struct Version {
     pub accepted: bool,
     /// Its position at the last look.
     pub position: Position,
-    /// The lowest block that holds a conflict: a transaction that spends an input of this one, or of an unconfirmed
-    /// ancestor.
+    /// The lowest block that holds a conflict: a transaction that spends an input of this one, or
+    /// of an unconfirmed ancestor.
     pub conflict_height: Option<u32>,
 }
 
@@ -51,8 +52,9 @@ pub struct Version {
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names. The first of these: the confirmed one that pays it; one of another copy
-    /// that may be mined again, unless ours is in the mempool; our newest that a node accepted; our first.
+    /// The transaction that its record names. The first of these: the confirmed one that pays it;
+    /// one of another copy that may be mined again, unless ours is in the mempool; our newest that
+    /// a node accepted; our first.
     pub txid: Option<Txid>,
 }
 
@@ -84,7 +86,9 @@ impl Version {
     #[must_use]
     pub fn is_ruled_out(&self, tip_height: u32) -> bool {
         self.position == Position::Absent
-            && self.conflict_height.is_some_and(|height| confirmations(height, tip_height) >= FINAL_CONFIRMATIONS)
+            && self
+                .conflict_height
+                .is_some_and(|height| confirmations(height, tip_height) >= FINAL_CONFIRMATIONS)
     }
 
     const fn was_taken(&self) -> bool {
@@ -94,20 +98,29 @@ impl Version {
 
 /// The next state of a payout. Calling it twice with the same facts gives the same answer.
 ///
-/// `versions` are the transactions of its batch, the oldest first; empty before the payout has a batch. `twins` are
-/// transactions of another copy of the wallet that pay it and were once in a block, the first noticed first.
+/// `versions` are the transactions of its batch, the oldest first; empty before the payout has a
+/// batch. `twins` are transactions of another copy of the wallet that pay it and were once in a
+/// block, the first noticed first.
 #[must_use]
-pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_height: u32) -> Settled {
+pub fn settle(
+    state: PayoutState,
+    versions: &[Version],
+    twins: &[Version],
+    tip_height: u32,
+) -> Settled {
     let paying = || versions.iter().filter(|version| version.pays);
     let payers = || paying().chain(twins);
     let confirmed = payers().find(|payer| payer.position.is_in_block());
     let is_ours_in_mempool = paying().any(|version| version.position == Position::Mempool);
-    // A reorganisation removed the twin's block; the twin may be mined again until a conflict rules it out.
-    let left_a_block = twins.iter().rfind(|twin| !is_ours_in_mempool && !twin.is_ruled_out(tip_height));
+    // A reorganisation removed the twin's block; the twin may be mined again until a conflict rules
+    // it out.
+    let left_a_block =
+        twins.iter().rfind(|twin| !is_ours_in_mempool && !twin.is_ruled_out(tip_height));
     let newest_taken = paying().rfind(|version| version.was_taken());
     let ours = newest_taken.or_else(|| paying().next()).or_else(|| twins.last());
     let txid = confirmed.or(left_a_block).or(ours).map(|payer| payer.txid);
-    let all_ruled_out = payers().next().is_some() && payers().all(|payer| payer.is_ruled_out(tip_height));
+    let all_ruled_out =
+        payers().next().is_some() && payers().all(|payer| payer.is_ruled_out(tip_height));
     let state = match state {
         _ if confirmed.is_some() => PayoutState::Sent,
         PayoutState::New | PayoutState::Expired => state,
@@ -118,11 +131,15 @@ pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_h
     Settled { state, txid }
 }
 
-/// Whether the paying transactions of a batch can no longer be mined; its inputs are then free again.
+/// Whether the paying transactions of a batch can no longer be mined; its inputs are then free
+/// again.
 #[must_use]
 pub fn is_ruled_out(versions: &[Version], tip_height: u32) -> bool {
     versions.iter().any(|version| version.pays)
-        && versions.iter().filter(|version| version.pays).all(|version| version.is_ruled_out(tip_height))
+        && versions
+            .iter()
+            .filter(|version| version.pays)
+            .all(|version| version.is_ruled_out(tip_height))
 }
 
 /// Whether a later block may still change something in a batch.
@@ -132,8 +149,8 @@ pub fn is_pending(versions: &[Version], tip_height: u32) -> bool {
     !versions.iter().any(is_final) && !is_ruled_out(versions, tip_height)
 }
 
-/// The fee share in satoshis of the payout at `index` of `count`, the oldest first. The parts are equal; each of the
-/// oldest payouts bears one satoshi of the remainder.
+/// The fee share in satoshis of the payout at `index` of `count`, the oldest first. The parts are
+/// equal; each of the oldest payouts bears one satoshi of the remainder.
 #[must_use]
 pub const fn fee_share_sats(fee_sats: u64, count: u64, index: u64) -> u64 {
     match fee_sats.checked_div(count) {
@@ -182,14 +199,22 @@ mod tests {
 
     #[test]
     fn a_payout_fails_once_conflicts_with_all_payers_are_six_deep() {
-        let ruled_out_at =
-            |number, height| Version { conflict_height: Some(height), ..version(number, Position::Absent) };
+        let ruled_out_at = |number, height| Version {
+            conflict_height: Some(height),
+            ..version(number, Position::Absent)
+        };
         assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 96)]), PayoutState::Sent);
         assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 95)]), PayoutState::Failed);
-        assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 95), version(2, Position::Absent)]), PayoutState::Sent);
+        assert_eq!(
+            state(PayoutState::Sent, &[ruled_out_at(1, 95), version(2, Position::Absent)]),
+            PayoutState::Sent
+        );
         let gave_up = Version { pays: false, ..version(3, Position::Block { height: 95 }) };
         assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 95), gave_up]), PayoutState::Failed);
-        assert_eq!(state(PayoutState::Failed, &[version(1, Position::Mempool)]), PayoutState::Failed);
+        assert_eq!(
+            state(PayoutState::Failed, &[version(1, Position::Mempool)]),
+            PayoutState::Failed
+        );
     }
 
     #[test]
@@ -200,7 +225,10 @@ mod tests {
             let settled = settle(before, &[mined, newest], &[], TIP);
             assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(1)) });
         }
-        assert_eq!(settle(PayoutState::Sent, &[version(1, Position::Absent), newest], &[], TIP).txid, Some(txid(2)));
+        assert_eq!(
+            settle(PayoutState::Sent, &[version(1, Position::Absent), newest], &[], TIP).txid,
+            Some(txid(2))
+        );
     }
 
     #[test]
@@ -221,10 +249,19 @@ mod tests {
             assert_eq!(settle(before, &[], &[mined], TIP), sent);
         }
         let first = Version { conflict_height: Some(90), ..version(8, Position::Absent) };
-        assert_eq!(settle(PayoutState::Sent, &[], &[first, mined], TIP), sent, "one twin replaced another");
-        let (own, twin) = (version(1, Position::Block { height: 99 }), version(9, Position::Mempool));
+        assert_eq!(
+            settle(PayoutState::Sent, &[], &[first, mined], TIP),
+            sent,
+            "one twin replaced another"
+        );
+        let (own, twin) =
+            (version(1, Position::Block { height: 99 }), version(9, Position::Mempool));
         assert_eq!(settle(PayoutState::Sent, &[own], &[twin], TIP).txid, Some(txid(1)));
-        assert_eq!(settle(PayoutState::Sent, &[], &[twin], TIP), sent, "a reorganisation took its block");
+        assert_eq!(
+            settle(PayoutState::Sent, &[], &[twin], TIP),
+            sent,
+            "a reorganisation took its block"
+        );
         assert_eq!(settle(PayoutState::Failed, &[], &[twin], TIP).state, PayoutState::Failed);
     }
 

@@ -16,7 +16,8 @@ pub fn payment_uri(address: &str, amount_sats: u64, label: &str, message: &str) 
     format!("{}&label={label}&message={message}", qr_uri(address, amount_sats))
 }
 
-/// The URI inside the QR code: only address and amount, because a message can be too long for a QR code.
+/// The URI inside the QR code: only address and amount, because a message can be too long for a QR
+/// code.
 #[must_use]
 pub fn qr_uri(address: &str, amount_sats: u64) -> String {
     format!("bitcoin:{address}?amount={}", format_btc(amount_sats))
@@ -36,7 +37,10 @@ mod tests {
 
     #[test]
     fn an_empty_label_or_message_keeps_its_parameter() {
-        assert_eq!(payment_uri("bc1q", 1, "", ""), "bitcoin:bc1q?amount=0.00000001&label=&message=");
+        assert_eq!(
+            payment_uri("bc1q", 1, "", ""),
+            "bitcoin:bc1q?amount=0.00000001&label=&message="
+        );
     }
 
     #[test]

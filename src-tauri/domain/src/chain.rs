@@ -11,7 +11,8 @@ use crate::time::Timestamp;
 pub struct Identity {
     /// Hash of the network's first block.
     pub genesis: BlockHash,
-    /// Distinguishes chains with the same first block, such as sandboxes; `None` if there is only one such chain.
+    /// Distinguishes chains with the same first block, such as sandboxes; `None` if there is only
+    /// one such chain.
     pub instance: Option<[u8; 32]>,
 }
 
@@ -54,8 +55,8 @@ pub enum TxPosition {
 }
 
 impl TxPosition {
-    /// The time of its block or of its entry into the mempool, at most `now`; `None` if the backend cannot tell when it
-    /// entered. A time after `now` is none that a backend knows.
+    /// The time of its block or of its entry into the mempool, at most `now`; `None` if the backend
+    /// cannot tell when it entered. A time after `now` is none that a backend knows.
     #[must_use]
     pub fn made_at(self, now: Timestamp) -> Option<Timestamp> {
         match self {
@@ -119,10 +120,11 @@ pub struct ScriptState {
 pub enum Urgency {
     /// A customer may be paying it now.
     Awaited,
-    /// Its payment is not settled: a deadline is ahead, or a transaction that pays it is unconfirmed, missing or in one of
-    /// the latest blocks.
+    /// Its payment is not settled: a deadline is ahead, or a transaction that pays it is
+    /// unconfirmed, missing or in one of the latest blocks.
     Moving,
-    /// Its payment was made within the last day, it is one of the next scripts of a keychain, or it holds coins.
+    /// Its payment was made within the last day, it is one of the next scripts of a keychain, or it
+    /// holds coins.
     Possible,
 }
 
@@ -142,7 +144,12 @@ mod tests {
 
     fn with_witness(bytes: usize) -> Transaction {
         let input = TxIn { witness: Witness::from_slice(&[vec![7; bytes]]), ..TxIn::default() };
-        Transaction { version: Version::TWO, lock_time: LockTime::ZERO, input: vec![input], output: Vec::new() }
+        Transaction {
+            version: Version::TWO,
+            lock_time: LockTime::ZERO,
+            input: vec![input],
+            output: Vec::new(),
+        }
     }
 
     #[test]

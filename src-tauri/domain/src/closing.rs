@@ -1,19 +1,20 @@
-//! Decides whether a look may close a payment by time. The clock must be trusted ([`crate::checked_clock`]), and the
-//! backend must not stand still: such a backend answers, but may not have seen the customer's coins. A doubt only delays
-//! the closing, for a day at most.
+//! Decides whether a look may close a payment by time. The clock must be trusted
+//! ([`crate::checked_clock`]), and the backend must not stand still: such a backend answers, but
+//! may not have seen the customer's coins. A doubt only delays the closing, for a day at most.
 
 use crate::checked_clock::{CheckedClock, ClockFault, PUT_OFF_MAX_MS};
 use crate::payment::Payment;
 use crate::time::Timestamp;
 
-/// A best block of more than this age shows that the backend stands still. Such a gap between blocks comes once in
-/// eight thousand.
+/// A best block of more than this age shows that the backend stands still. Such a gap between
+/// blocks comes once in eight thousand.
 const OLD_BLOCK_MS: i64 = 90 * 60_000;
 
 /// After a doubt a backend needs this long at most to hear of new blocks.
 const HEARS_WITHIN_MS: i64 = 2 * 60_000;
 
-/// After a longer pause between looks the machine may have slept, or lost its line, with its backend.
+/// After a longer pause between looks the machine may have slept, or lost its line, with its
+/// backend.
 const PAUSE_MS: i64 = 5 * 60_000;
 
 /// Why a node hears of no blocks and no transactions.
@@ -61,19 +62,22 @@ pub struct Doubts {
     pub standstill: Option<Standstill>,
 }
 
-/// The evidence of the looks so far. There is none on a regtest chain, which has blocks only on demand.
+/// The evidence of the looks so far. There is none on a regtest chain, which has blocks only on
+/// demand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Closing {
     clock: CheckedClock,
     standstill: Option<Standstill>,
     /// Start of the last look.
     looked_at: Option<Timestamp>,
-    /// Start of the last look that found the backend at a standstill, or that was the first after a start or a pause.
+    /// Start of the last look that found the backend at a standstill, or that was the first after a
+    /// start or a pause.
     doubted_at: Option<Timestamp>,
 }
 
 impl Standstill {
-    /// Whether a backend with this best block stands still at `now`. `now` is a time that servers confirm, if any do.
+    /// Whether a backend with this best block stands still at `now`. `now` is a time that servers
+    /// confirm, if any do.
     #[must_use]
     pub fn of(cut_off: Option<CutOff>, tip_time: Timestamp, now: Timestamp) -> Option<Self> {
         let age_ms = now.ms().saturating_sub(tip_time.ms());
@@ -87,7 +91,8 @@ impl Closing {
     pub fn look(&mut self, seen: &Seen) -> Doubts {
         let &Seen { at, tip_time, median_time, servers_ahead_ms, cut_off } = seen;
         let clock = self.clock.look(at, tip_time, median_time, servers_ahead_ms);
-        self.standstill = Standstill::of(cut_off, tip_time, at.plus_ms(servers_ahead_ms.unwrap_or(0)));
+        self.standstill =
+            Standstill::of(cut_off, tip_time, at.plus_ms(servers_ahead_ms.unwrap_or(0)));
         let begins = self.looked_at.is_none_or(|before| at > before.plus_ms(PAUSE_MS));
         if begins || self.standstill.is_some() {
             self.doubted_at = Some(at);
@@ -96,14 +101,16 @@ impl Closing {
         Doubts { clock, standstill: self.standstill }
     }
 
-    /// Whether the backend hears of new blocks and transactions at `at`. If not, nothing is accepted unconfirmed.
+    /// Whether the backend hears of new blocks and transactions at `at`. If not, nothing is
+    /// accepted unconfirmed.
     #[must_use]
     pub fn hears(&self, at: Timestamp) -> bool {
-        self.standstill.is_none() && self.doubted_at.is_some_and(|doubted_at| at >= doubted_at.plus_ms(HEARS_WITHIN_MS))
+        self.standstill.is_none()
+            && self.doubted_at.is_some_and(|doubted_at| at >= doubted_at.plus_ms(HEARS_WITHIN_MS))
     }
 
-    /// Whether a look at `at` with this best block may close the payment. Staff ended the time of a cancelled payment,
-    /// so it needs no trusted clock.
+    /// Whether a look at `at` with this best block may close the payment. Staff ended the time of a
+    /// cancelled payment, so it needs no trusted clock.
     #[must_use]
     pub fn may_close(&self, payment: &Payment, at: Timestamp, tip_time: Timestamp) -> bool {
         let is_put_off = at <= payment.expires_at.plus_ms(PUT_OFF_MAX_MS);
@@ -123,9 +130,20 @@ mod tests {
     const MINUTE_MS: i64 = 60_000;
 
     /// The judgement of a look at this minute, with a best block of this minute and a right clock.
-    fn looks(closing: &mut Closing, payment: &Payment, (minute, tip): (i64, i64), cut_off: Option<CutOff>) -> bool {
+    fn looks(
+        closing: &mut Closing,
+        payment: &Payment,
+        (minute, tip): (i64, i64),
+        cut_off: Option<CutOff>,
+    ) -> bool {
         let at = |minutes: i64| payment.expires_at.plus_ms(minutes * MINUTE_MS);
-        let seen = Seen { at: at(minute), tip_time: at(tip), median_time: None, servers_ahead_ms: Some(0), cut_off };
+        let seen = Seen {
+            at: at(minute),
+            tip_time: at(tip),
+            median_time: None,
+            servers_ahead_ms: Some(0),
+            cut_off,
+        };
         closing.look(&seen);
         closing.may_close(payment, at(minute), at(tip))
     }
@@ -134,10 +152,18 @@ mod tests {
     fn a_best_block_older_than_90_minutes_puts_the_closing_off_a_day() {
         let (mut closing, payment) = (Closing::default(), payment(New));
         let day = 24 * 60;
-        for (minute, tip, closes) in
-            [(-2, -10, false), (1, -89, true), (1, -90, false), (day, -90, false), (day + 1, -90, true)]
-        {
-            assert_eq!(looks(&mut closing, &payment, (minute, tip), None), closes, "{minute}, block {tip}");
+        for (minute, tip, closes) in [
+            (-2, -10, false),
+            (1, -89, true),
+            (1, -90, false),
+            (day, -90, false),
+            (day + 1, -90, true),
+        ] {
+            assert_eq!(
+                looks(&mut closing, &payment, (minute, tip), None),
+                closes,
+                "{minute}, block {tip}"
+            );
         }
     }
 
@@ -158,7 +184,11 @@ mod tests {
             (17, -70, None, false),
             (18, -70, None, true),
         ] {
-            assert_eq!(looks(&mut closing, &payment, (minute, tip), cut_off), closes, "minute {minute}");
+            assert_eq!(
+                looks(&mut closing, &payment, (minute, tip), cut_off),
+                closes,
+                "minute {minute}"
+            );
         }
     }
 
@@ -175,10 +205,18 @@ mod tests {
     fn the_age_of_a_block_is_told_by_servers_that_agree() {
         let at = Timestamp::from_ms(1_700_000_000_000);
         let by_ms = 3 * 3_600_000;
-        let seen =
-            Seen { at, tip_time: at.plus_ms(-by_ms), median_time: None, servers_ahead_ms: Some(-by_ms), cut_off: None };
+        let seen = Seen {
+            at,
+            tip_time: at.plus_ms(-by_ms),
+            median_time: None,
+            servers_ahead_ms: Some(-by_ms),
+            cut_off: None,
+        };
         assert_eq!(Closing::default().look(&seen).standstill, None);
         let alone = Seen { servers_ahead_ms: None, ..seen };
-        assert_eq!(Closing::default().look(&alone).standstill, Some(Standstill::OldBlock { age_ms: by_ms }));
+        assert_eq!(
+            Closing::default().look(&alone).standstill,
+            Some(Standstill::OldBlock { age_ms: by_ms })
+        );
     }
 }

@@ -82,7 +82,9 @@ mod tests {
 
     #[test]
     fn only_forty_lower_case_hex_characters_are_an_id() {
-        for text in ["", "ab", &"AB".repeat(20), &"ab".repeat(21), &"zz".repeat(20), &"é".repeat(20)] {
+        for text in
+            ["", "ab", &"AB".repeat(20), &"ab".repeat(21), &"zz".repeat(20), &"é".repeat(20)]
+        {
             assert_eq!(text.parse::<Id>(), Err(NotAnId), "{text}");
         }
     }

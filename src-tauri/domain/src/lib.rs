@@ -1,7 +1,10 @@
 //! The rules of taking Bitcoin payments, as values and pure functions.
 //!
-//! The crate reads no clock, file, socket or random number; each such input is an argument. Bitcoin amounts are whole
-//! satoshis, fiat amounts whole minor units, rates are [`rust_decimal::Decimal`]; there is no floating point.
+//! The crate reads no clock, file, socket or random number; each such input is an argument. Bitcoin
+//! amounts are whole satoshis, fiat amounts whole minor units, rates are [`rust_decimal::Decimal`];
+//! there is no floating point.
+
+#![warn(missing_docs)]
 
 pub mod advance;
 pub mod anomaly;

@@ -1,8 +1,8 @@
 //! Bitcoin and fiat amounts, and how they are read and written.
 //!
-//! Bitcoin is counted in whole satoshis and fiat in whole minor units; reading is exact and never rounds. Every
-//! rounding between the two is in [`Rate`] and [`paid_minor`], with its direction named. There are no floating point
-//! numbers.
+//! Bitcoin is counted in whole satoshis and fiat in whole minor units; reading is exact and never
+//! rounds. Every rounding between the two is in [`Rate`] and [`paid_minor`], with its direction
+//! named. There are no floating point numbers.
 
 mod bitcoin;
 mod currency;

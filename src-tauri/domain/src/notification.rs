@@ -100,17 +100,26 @@ impl NotificationState {
     /// All values.
     pub const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Superseded, Self::GivenUp];
 
-    /// The state after an attempt, and the time of the next attempt, if there is one. With `is_newer_waiting`, a newer
-    /// notification of the record replaces this one after its attempt.
+    /// The state after an attempt, and the time of the next attempt, if there is one. With
+    /// `is_newer_waiting`, a newer notification of the record replaces this one after its attempt.
     #[must_use]
-    pub const fn after_attempt(self, outcome: Outcome, is_newer_waiting: bool) -> (Self, Option<Timestamp>) {
+    pub const fn after_attempt(
+        self,
+        outcome: Outcome,
+        is_newer_waiting: bool,
+    ) -> (Self, Option<Timestamp>) {
         match (self, outcome) {
             (_, Outcome::Delivered) => (Self::Delivered, None),
-            (Self::Waiting, Outcome::RetryAt(_) | Outcome::GiveUp) if is_newer_waiting => (Self::Superseded, None),
+            (Self::Waiting, Outcome::RetryAt(_) | Outcome::GiveUp) if is_newer_waiting => {
+                (Self::Superseded, None)
+            }
             (Self::Waiting, Outcome::RetryAt(at)) => (Self::Waiting, Some(at)),
             (Self::Waiting, Outcome::GiveUp) => (Self::GivenUp, None),
             // A newer notification replaced it during the attempt.
-            (Self::Delivered | Self::Superseded | Self::GivenUp, Outcome::RetryAt(_) | Outcome::GiveUp) => (self, None),
+            (
+                Self::Delivered | Self::Superseded | Self::GivenUp,
+                Outcome::RetryAt(_) | Outcome::GiveUp,
+            ) => (self, None),
         }
     }
 
@@ -151,13 +160,19 @@ pub enum Outcome {
     GiveUp,
 }
 
-/// The outcome of failed attempt number `attempts` (the first is 1), which ended at `ended_at`. The notification was
-/// first due at `queued_at`; `jitter_per_mille` is the caller's random number from -100 to 100.
+/// The outcome of failed attempt number `attempts` (the first is 1), which ended at `ended_at`. The
+/// notification was first due at `queued_at`; `jitter_per_mille` is the caller's random number from
+/// -100 to 100.
 ///
-/// The last attempt is at the end of the three days: a retry that would come later is moved there. If the
-/// clock jumps past that end, one more attempt still follows.
+/// The last attempt is at the end of the three days: a retry that would come later is moved there.
+/// If the clock jumps past that end, one more attempt still follows.
 #[must_use]
-pub fn after_failure(attempts: u32, queued_at: Timestamp, ended_at: Timestamp, jitter_per_mille: i64) -> Outcome {
+pub fn after_failure(
+    attempts: u32,
+    queued_at: Timestamp,
+    ended_at: Timestamp,
+    jitter_per_mille: i64,
+) -> Outcome {
     let end = queued_at.plus_ms(TRIED_FOR_MS);
     if ended_at >= end {
         return Outcome::GiveUp;
@@ -203,7 +218,11 @@ mod tests {
             (Superseded, retry, false, (Superseded, None)),
             (Superseded, Outcome::GiveUp, false, (Superseded, None)),
         ] {
-            assert_eq!(from.after_attempt(outcome, is_newer_waiting), to, "{from:?} {outcome:?} {is_newer_waiting}");
+            assert_eq!(
+                from.after_attempt(outcome, is_newer_waiting),
+                to,
+                "{from:?} {outcome:?} {is_newer_waiting}"
+            );
             assert!(from == to.0 || TRANSITIONS.contains(&(from, to.0)), "{from:?} to {:?}", to.0);
         }
     }
@@ -216,7 +235,10 @@ mod tests {
             let retry = Outcome::RetryAt(ended.plus_ms(delay * 1_000));
             assert_eq!(after_failure(attempts, QUEUED, ended, 0), retry, "attempt {attempts}");
         }
-        assert_eq!(after_failure(u32::MAX, QUEUED, ended, 0), Outcome::RetryAt(ended.plus_ms(21_600_000)));
+        assert_eq!(
+            after_failure(u32::MAX, QUEUED, ended, 0),
+            Outcome::RetryAt(ended.plus_ms(21_600_000))
+        );
     }
 
     #[test]

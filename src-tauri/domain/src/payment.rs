@@ -1,4 +1,5 @@
-//! A payment and its states (interface, section 2). [`crate::advance`] decides which look leads to which state.
+//! A payment and its states (interface, section 2). [`crate::advance`] decides which look leads to
+//! which state.
 
 mod history;
 mod price;
@@ -25,7 +26,8 @@ pub struct Payment {
     pub state: PaymentState,
     /// The amount to pay.
     pub amount_sats: u64,
-    /// The least that an output to its address may hold, in satoshis. Nodes relay no smaller output.
+    /// The least that an output to its address may hold, in satoshis. Nodes relay no smaller
+    /// output.
     pub dust_limit_sats: u64,
     /// The price in minor units of `currency`.
     pub price_minor: i64,
@@ -52,10 +54,16 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Makes a NEW payment at `now` under the merchant's present rules. `usd` is the last known rate of the US dollar;
-    /// it selects the confirmation tier.
+    /// Makes a NEW payment at `now` under the merchant's present rules. `usd` is the last known
+    /// rate of the US dollar; it selects the confirmation tier.
     #[must_use]
-    pub fn open(id: Id, price: &Price, settings: &PolicySettings, usd: Option<Rate>, now: Timestamp) -> Self {
+    pub fn open(
+        id: Id,
+        price: &Price,
+        settings: &PolicySettings,
+        usd: Option<Rate>,
+        now: Timestamp,
+    ) -> Self {
         let &Price { minor, currency, rate, amount_sats, dust_limit_sats } = price;
         let created_at = now.cut_to_second();
         Self {
@@ -77,14 +85,15 @@ impl Payment {
         }
     }
 
-    /// The deadline at the creation, without extensions by later clock jumps. Times of other clocks, such as block
-    /// times, are compared with it.
+    /// The deadline at the creation, without extensions by later clock jumps. Times of other
+    /// clocks, such as block times, are compared with it.
     #[must_use]
     pub const fn original_deadline(&self) -> Timestamp {
         self.created_at.plus_ms(LIFETIME_MS)
     }
 
-    /// The first time at which the payment may change without coins: a look after the deadline closes it.
+    /// The first time at which the payment may change without coins: a look after the deadline
+    /// closes it.
     #[must_use]
     pub const fn first_due_at(&self) -> Timestamp {
         self.expires_at.plus_ms(1)
@@ -96,8 +105,14 @@ impl Payment {
         self.expires_at.ms() < self.original_deadline().ms()
     }
 
-    /// The deadline of a payment that staff cancels at `now`: the present second, never before the creation and never
-    /// later than it was (interface, section 2).
+    /// Whether its coins may count before a block holds them (interface, `zeroConfUpTo`).
+    #[must_use]
+    pub const fn may_be_accepted_unconfirmed(&self) -> bool {
+        self.policy.confirmations == 0 && self.paid_sats > 0 && !self.state.is_final()
+    }
+
+    /// The deadline of a payment that staff cancels at `now`: the present second, never before the
+    /// creation and never later than it was (interface, section 2).
     #[must_use]
     pub fn deadline_if_cancelled(&self, now: Timestamp) -> Timestamp {
         now.cut_to_second().clamp(self.created_at, self.expires_at)
@@ -109,8 +124,8 @@ impl Payment {
         self.amount_sats.saturating_sub(self.paid_sats).max(self.dust_limit_sats)
     }
 
-    /// The least sum that is too much (interface, section 3). A surplus below the dust limit is not, because it could
-    /// never be sent back.
+    /// The least sum that is too much (interface, section 3). A surplus below the dust limit is
+    /// not, because it could never be sent back.
     #[must_use]
     pub const fn too_much_sats(&self) -> u64 {
         self.amount_sats.saturating_add(self.dust_limit_sats)
@@ -119,20 +134,26 @@ impl Payment {
     /// The sum that was paid too much; 0 if the payment is not overpaid.
     #[must_use]
     pub const fn surplus_sats(&self) -> u64 {
-        if self.paid_sats >= self.too_much_sats() { self.paid_sats.saturating_sub(self.amount_sats) } else { 0 }
+        if self.paid_sats >= self.too_much_sats() {
+            self.paid_sats.saturating_sub(self.amount_sats)
+        } else {
+            0
+        }
     }
 
-    /// The least sum that pays the payment: the amount less the tolerance (per mille of the amount, rounded down).
-    /// After an acceptance by staff, it is at most the accepted sum.
+    /// The least sum that pays the payment: the amount less the tolerance (per mille of the amount,
+    /// rounded down). After an acceptance by staff, it is at most the accepted sum.
     #[must_use]
     pub fn enough_sats(&self) -> u64 {
-        let tolerance = u128::from(self.amount_sats) * u128::from(self.policy.tolerance_per_mille) / 1_000;
+        let tolerance =
+            u128::from(self.amount_sats) * u128::from(self.policy.tolerance_per_mille) / 1_000;
         let tolerance_sats = u64::try_from(tolerance).unwrap_or(u64::MAX);
         let wanted = self.amount_sats.saturating_sub(tolerance_sats);
         self.accepted_sats.map_or(wanted, |accepted| wanted.min(accepted))
     }
 
-    /// The amount left to pay, in satoshis; negative when overpaid. `amount = paid + remaining`, always.
+    /// The amount left to pay, in satoshis; negative when overpaid. `amount = paid + remaining`,
+    /// always.
     #[must_use]
     pub fn remaining_sats(&self) -> i64 {
         let difference = i128::from(self.amount_sats) - i128::from(self.paid_sats);
@@ -142,16 +163,28 @@ impl Payment {
     /// Why it is INVALID; `None` in every other state.
     #[must_use]
     pub const fn why_invalid(&self) -> Option<WhyInvalid> {
-        WhyInvalid::of(self.state, self.confirmed_at.is_some(), self.too_much_sats(), self.paid_sats)
+        WhyInvalid::of(
+            self.state,
+            self.confirmed_at.is_some(),
+            self.too_much_sats(),
+            self.paid_sats,
+        )
     }
 
     /// The amount paid, in minor units at the payment's rate (see [`money::paid_minor`]).
     #[must_use]
     pub fn paid_minor(&self) -> i64 {
-        money::paid_minor(self.price_minor, self.amount_sats, self.paid_sats, self.rate, self.currency)
+        money::paid_minor(
+            self.price_minor,
+            self.amount_sats,
+            self.paid_sats,
+            self.rate,
+            self.currency,
+        )
     }
 
-    /// The amount left to pay, in minor units; negative when overpaid. `price = paid + remaining`, always.
+    /// The amount left to pay, in minor units; negative when overpaid. `price = paid + remaining`,
+    /// always.
     #[must_use]
     pub fn remaining_minor(&self) -> i64 {
         self.price_minor.saturating_sub(self.paid_minor())
@@ -201,7 +234,8 @@ mod tests {
             assert_ne!(from, to);
             assert!(!TRANSITIONS[..index].contains(&(*from, *to)), "{from} to {to} twice");
         }
-        let out_of_confirmed = TRANSITIONS.iter().filter(|(from, _)| *from == PaymentState::Confirmed);
+        let out_of_confirmed =
+            TRANSITIONS.iter().filter(|(from, _)| *from == PaymentState::Confirmed);
         assert_eq!(out_of_confirmed.count(), 1, "CONFIRMED is left for INVALID alone");
     }
 
@@ -221,25 +255,38 @@ mod tests {
     fn a_payment_opens_on_a_second_and_is_due_after_its_deadline() {
         let price = Price::at(Rate::parse("65000").unwrap(), 0, 1_000, Currency::USD, 294).unwrap();
         let now = Timestamp::from_ms(1_700_000_000_999);
-        let payment = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
+        let payment =
+            Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
         let created_at = Timestamp::from_ms(1_700_000_000_000);
-        assert_eq!((payment.state, payment.amount_sats, payment.price_minor), (PaymentState::New, 15_385, 1_000));
-        assert_eq!((payment.created_at, payment.expires_at), (created_at, created_at.plus_ms(1_800_000)));
+        assert_eq!(
+            (payment.state, payment.amount_sats, payment.price_minor),
+            (PaymentState::New, 15_385, 1_000)
+        );
+        assert_eq!(
+            (payment.created_at, payment.expires_at),
+            (created_at, created_at.plus_ms(1_800_000))
+        );
         assert_eq!(payment.dust_limit_sats, 294);
         assert_eq!(payment.first_due_at(), created_at.plus_ms(1_800_001));
-        assert_eq!(payment.policy.confirmations, 1, "the tier of 10 USD, whatever the last known rate");
+        assert_eq!(
+            payment.policy.confirmations, 1,
+            "the tier of 10 USD, whatever the last known rate"
+        );
     }
 
     #[test]
     fn the_requested_amount_is_at_least_the_dust_limit() {
-        for (paid_sats, asked_sats) in [(0, 15_385), (15_000, 385), (15_200, 294), (15_385, 294), (20_000, 294)] {
+        for (paid_sats, asked_sats) in
+            [(0, 15_385), (15_000, 385), (15_200, 294), (15_385, 294), (20_000, 294)]
+        {
             assert_eq!(payment(15_385, paid_sats).asked_sats(), asked_sats, "{paid_sats}");
         }
     }
 
     #[test]
     fn too_much_begins_at_the_dust_limit() {
-        for (paid_sats, surplus_sats) in [(0, 0), (15_385, 0), (15_385 + 293, 0), (15_385 + 294, 294), (20_000, 4_615)]
+        for (paid_sats, surplus_sats) in
+            [(0, 0), (15_385, 0), (15_385 + 293, 0), (15_385 + 294, 294), (20_000, 4_615)]
         {
             assert_eq!(payment(15_385, paid_sats).surplus_sats(), surplus_sats, "{paid_sats}");
         }

@@ -20,7 +20,8 @@ pub enum PayoutState {
     Queued,
     /// A backend accepted a transaction that pays it, or shows such a transaction.
     Sent,
-    /// Abandoned by staff, not sent within the queue timeout, or every transaction that pays it is ruled out.
+    /// Abandoned by staff, not sent within the queue timeout, or every transaction that pays it is
+    /// ruled out.
     Failed,
 }
 
@@ -98,7 +99,9 @@ mod tests {
     #[test]
     fn an_expired_or_sent_payout_is_never_queued() {
         use PayoutState::{Expired, Failed, New, Queued, Sent};
-        assert!(!Expired.may_become(Queued) && !Expired.may_become(New) && !Expired.may_become(Failed));
+        assert!(
+            !Expired.may_become(Queued) && !Expired.may_become(New) && !Expired.may_become(Failed)
+        );
         assert!(!New.may_become(Failed));
         assert!(!Sent.may_become(Queued) && !Failed.may_become(Queued));
     }

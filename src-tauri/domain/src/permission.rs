@@ -6,7 +6,8 @@ use std::str::FromStr;
 /// One permission of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Reading payments, anomalies and rates, and resending notifications of payments and anomalies.
+    /// Reading payments, anomalies and rates, and resending notifications of payments and
+    /// anomalies.
     PaymentsRead,
     /// Making payments.
     PaymentsCreate,
@@ -20,8 +21,13 @@ pub enum Permission {
 
 impl Permission {
     /// All values, in the order in which a set names them.
-    pub const ALL: [Self; 5] =
-        [Self::PaymentsRead, Self::PaymentsCreate, Self::PayoutsRead, Self::PayoutsCreate, Self::PayoutsApprove];
+    pub const ALL: [Self; 5] = [
+        Self::PaymentsRead,
+        Self::PaymentsCreate,
+        Self::PayoutsRead,
+        Self::PayoutsCreate,
+        Self::PayoutsApprove,
+    ];
 
     /// Its name on the command line and in the database.
     #[must_use]
@@ -78,10 +84,18 @@ impl FromStr for Permissions {
             _ => {}
         }
         let named: Vec<&str> = text.split(',').map(str::trim).collect();
-        if named.iter().any(|name| Permission::ALL.iter().all(|permission| permission.as_str() != *name)) {
+        if named
+            .iter()
+            .any(|name| Permission::ALL.iter().all(|permission| permission.as_str() != *name))
+        {
             return Err(NotPermissions);
         }
-        Ok(Self(Permission::ALL.into_iter().filter(|permission| named.contains(&permission.as_str())).collect()))
+        Ok(Self(
+            Permission::ALL
+                .into_iter()
+                .filter(|permission| named.contains(&permission.as_str()))
+                .collect(),
+        ))
     }
 }
 
@@ -96,15 +110,29 @@ mod tests {
             assert!(permissions.has(permission));
             assert_eq!(permissions.to_string(), permission.as_str());
         }
-        let names = |text: &str| text.parse::<Permissions>().map(|permissions| permissions.to_string());
+        let names =
+            |text: &str| text.parse::<Permissions>().map(|permissions| permissions.to_string());
         assert_eq!(names("shop").as_deref(), Ok("payments.read,payments.create"));
-        assert_eq!(names("full").as_deref().map(|all| all.split(',').count()), Ok(Permission::ALL.len()));
-        assert_eq!(names("payouts.read, payments.read").as_deref(), Ok("payments.read,payouts.read"));
+        assert_eq!(
+            names("full").as_deref().map(|all| all.split(',').count()),
+            Ok(Permission::ALL.len())
+        );
+        assert_eq!(
+            names("payouts.read, payments.read").as_deref(),
+            Ok("payments.read,payouts.read")
+        );
     }
 
     #[test]
     fn anything_else_names_no_permissions() {
-        for text in ["", "shops", "shop,full", "payments.read,", "payments.read,payments.write", "PAYMENTS.READ"] {
+        for text in [
+            "",
+            "shops",
+            "shop,full",
+            "payments.read,",
+            "payments.read,payments.write",
+            "PAYMENTS.READ",
+        ] {
             assert_eq!(text.parse::<Permissions>(), Err(NotPermissions), "{text}");
         }
     }

@@ -1,5 +1,5 @@
-//! The merchant's rules for a payment, frozen at its creation. A later change of a setting does not affect existing
-//! payments.
+//! The merchant's rules for a payment, frozen at its creation. A later change of a setting does not
+//! affect existing payments.
 
 mod tiers;
 mod usd;
@@ -25,8 +25,8 @@ pub enum OverpaymentRule {
 pub struct Policy {
     /// Confirmations that counting coins need; with 0 they may be accepted unconfirmed.
     pub confirmations: u32,
-    /// With `confirmations` 0: time after the first sight of a transaction and after its last conflict, before which
-    /// the transaction is not accepted; in milliseconds.
+    /// With `confirmations` 0: time after the first sight of a transaction and after its last
+    /// conflict, before which the transaction is not accepted; in milliseconds.
     pub zero_conf_quiet_ms: i64,
     /// The permitted shortfall, per mille of the amount, rounded down (0 to 100).
     pub tolerance_per_mille: u16,
@@ -34,7 +34,8 @@ pub struct Policy {
     pub overpayment: OverpaymentRule,
     /// Confirmations that the coins of an anomaly need before it is raised.
     pub anomaly_confirmations: u32,
-    /// Time after the deadline in which coins are still in time, if the closing look finds them; in milliseconds.
+    /// Time after the deadline in which coins are still in time, if the closing look finds them; in
+    /// milliseconds.
     pub offline_grace_ms: i64,
 }
 
@@ -72,13 +73,17 @@ impl Default for PolicySettings {
 }
 
 impl Policy {
-    /// The rules for a payment of this USD equivalent ([`crate::money::usd_equivalent`]). If it is unknown, the highest
-    /// tier applies, and unconfirmed coins are not accepted.
+    /// The rules for a payment of this USD equivalent ([`crate::money::usd_equivalent`]). If it is
+    /// unknown, the highest tier applies, and unconfirmed coins are not accepted.
     #[must_use]
     pub fn freeze(settings: &PolicySettings, usd_equivalent: Option<Decimal>) -> Self {
         let unconfirmed = !settings.zero_conf_up_to.is_zero()
             && usd_equivalent.is_some_and(|equivalent| equivalent <= settings.zero_conf_up_to);
-        let confirmations = if unconfirmed { 0 } else { settings.confirmation_tiers.confirmations_for(usd_equivalent) };
+        let confirmations = if unconfirmed {
+            0
+        } else {
+            settings.confirmation_tiers.confirmations_for(usd_equivalent)
+        };
         Self {
             confirmations,
             zero_conf_quiet_ms: i64::from(settings.zero_conf_quiet_seconds) * 1_000,
@@ -128,7 +133,8 @@ mod tests {
 
     #[test]
     fn zero_conf_needs_a_known_usd_equivalent_within_the_bound() {
-        let settings = PolicySettings { zero_conf_up_to: Decimal::new(50, 0), ..PolicySettings::default() };
+        let settings =
+            PolicySettings { zero_conf_up_to: Decimal::new(50, 0), ..PolicySettings::default() };
         for (equivalent, confirmations) in [(usd("50"), 0), (usd("50.01"), 1), (None, 6)] {
             assert_eq!(Policy::freeze(&settings, equivalent).confirmations, confirmations);
         }

@@ -1,5 +1,5 @@
-//! Quotes of exchange rates (interface, section 6): how long a quote is fresh, which quote replaces another, and the
-//! rate that several sources' quotes give.
+//! Quotes of exchange rates (interface, section 6): how long a quote is fresh, which quote replaces
+//! another, and the rate that several sources' quotes give.
 
 mod again;
 mod price;
@@ -60,13 +60,19 @@ impl Quote {
         self.fresh_until().is_none_or(|until| now <= until)
     }
 
-    /// The quote to keep after the source gave this one. An older quote never replaces a newer one. A quote that is far
-    /// from a recent price is marked as jumped.
+    /// The quote to keep after the source gave this one. An older quote never replaces a newer one.
+    /// A quote that is far from a recent price is marked as jumped.
     ///
-    /// `before` is the source's last quote, `last_known` the last rate that was made. `others` are quotes for the same
-    /// currency; if another source agrees with `before`, the jump of `before` is believed.
+    /// `before` is the source's last quote, `last_known` the last rate that was made. `others` are
+    /// quotes for the same currency; if another source agrees with `before`, the jump of `before`
+    /// is believed.
     #[must_use]
-    pub fn succeed(self, before: Option<&Self>, last_known: Option<Known>, others: &[Self]) -> Self {
+    pub fn succeed(
+        self,
+        before: Option<&Self>,
+        last_known: Option<Known>,
+        others: &[Self],
+    ) -> Self {
         if let Some(before) = before {
             if self.never_stale {
                 // An unchanged quote keeps its time, so that it is the same stored row.
@@ -84,8 +90,12 @@ impl Quote {
         let jumped_from = match held {
             Some(from) => moved_by_more(from.price, self.price, JUMP_MAX_PER_CENT).then_some(from),
             None => {
-                let known = before.map(|before| Known { price: before.price, at: before.at }).filter(recent);
-                known.or_else(|| last_known.filter(recent)).filter(|from| jumps(*from, self.price, self.at))
+                let known = before
+                    .map(|before| Known { price: before.price, at: before.at })
+                    .filter(recent);
+                known
+                    .or_else(|| last_known.filter(recent))
+                    .filter(|from| jumps(*from, self.price, self.at))
             }
         };
         Self { jumped_from, ..self }
@@ -93,8 +103,9 @@ impl Quote {
 
     /// The price from which it jumped, unless another source agrees with the jump.
     fn held_from(&self, others: &[Self]) -> Option<Known> {
-        let confirmed =
-            others.iter().any(|other| other.source != self.source && other.is_fresh(self.at) && self.agrees(other));
+        let confirmed = others.iter().any(|other| {
+            other.source != self.source && other.is_fresh(self.at) && self.agrees(other)
+        });
         self.jumped_from.filter(|_| !confirmed)
     }
 
@@ -161,7 +172,9 @@ pub enum NoRate {
     #[error("the sources disagree by more than 5 %")]
     Disagreement,
     /// The only quote jumped.
-    #[error("the quote of {source_name} jumped by more than 20 % in a minute, and no other source agrees yet")]
+    #[error(
+        "the quote of {source_name} jumped by more than 20 % in a minute, and no other source agrees yet"
+    )]
     Jump {
         /// The source of the quote.
         source_name: &'static str,
@@ -177,7 +190,8 @@ pub struct Judged {
     pub quotes: Vec<(Quote, Verdict)>,
 }
 
-/// Judges the quotes for one currency, one from each source, at `now`; at least `wanted` of them must agree.
+/// Judges the quotes for one currency, one from each source, at `now`; at least `wanted` of them
+/// must agree.
 #[must_use]
 pub fn judge(quotes: &[Quote], now: Timestamp, wanted: usize) -> Judged {
     let fresh: Vec<Quote> = quotes.iter().filter(|quote| quote.is_fresh(now)).copied().collect();
@@ -208,7 +222,8 @@ pub fn combine(fresh: &[Quote], wanted: usize) -> Result<Combined, NoRate> {
     {
         return Err(NoRate::Disagreement);
     }
-    let (strays, used): (Vec<Quote>, Vec<Quote>) = fresh.iter().partition(|quote| differs(quote.price, all, all));
+    let (strays, used): (Vec<Quote>, Vec<Quote>) =
+        fresh.iter().partition(|quote| differs(quote.price, all, all));
     if used.len() < wanted.max(1) {
         return Err(NoRate::Disagreement);
     }
@@ -233,14 +248,20 @@ fn moved_by_more(from: Decimal, to: Decimal, per_cent: i64) -> bool {
 /// Whether a price moved from `from` further than the bound for that time.
 fn jumps(from: Known, price: Decimal, at: Timestamp) -> bool {
     let elapsed_ms = at.ms().saturating_sub(from.at.ms()).max(JUMP_WITHIN_MS);
-    exceeds(from.price, price, from.price, JUMP_MAX_PER_CENT.saturating_mul(elapsed_ms), JUMP_WITHIN_MS)
+    exceeds(
+        from.price,
+        price,
+        from.price,
+        JUMP_MAX_PER_CENT.saturating_mul(elapsed_ms),
+        JUMP_WITHIN_MS,
+    )
 }
 
 /// Whether two prices differ by more than `per_cent / parts` hundredths of `of`.
 fn exceeds(one: Decimal, other: Decimal, of: Decimal, per_cent: i64, parts: i64) -> bool {
-    let difference = one
-        .checked_sub(other)
-        .and_then(|difference| difference.abs().checked_mul(Decimal::ONE_HUNDRED)?.checked_mul(Decimal::from(parts)));
+    let difference = one.checked_sub(other).and_then(|difference| {
+        difference.abs().checked_mul(Decimal::ONE_HUNDRED)?.checked_mul(Decimal::from(parts))
+    });
     match (difference, of.checked_mul(Decimal::from(per_cent))) {
         (Some(difference), Some(bound)) => difference > bound,
         // The product exceeds the range of a decimal, so no currency has such a price.

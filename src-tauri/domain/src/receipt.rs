@@ -1,5 +1,5 @@
-//! The coins that one transaction pays to one payment's address: facts of the looks, and verdicts that
-//! [`crate::advance`] gives.
+//! The coins that one transaction pays to one payment's address: facts of the looks, and verdicts
+//! that [`crate::advance`] gives.
 
 use bitcoin::{FeeRate, Txid};
 
@@ -24,8 +24,8 @@ pub enum Position {
     },
 }
 
-/// The outputs of one transaction to a payment's address, summed up, with the facts of the newest look and the verdicts
-/// of the look before.
+/// The outputs of one transaction to a payment's address, summed up, with the facts of the newest
+/// look and the verdicts of the look before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The paying transaction.
@@ -40,19 +40,23 @@ pub struct Receipt {
     pub earliest_at: Timestamp,
     /// The position at the newest look.
     pub position: Position,
-    /// A transaction in the chain spends one of its inputs, or an input of its unconfirmed ancestors.
+    /// A transaction in the chain spends one of its inputs, or an input of its unconfirmed
+    /// ancestors.
     pub conflict_in_chain: bool,
-    /// A transaction in the mempool spends one of its inputs, or an input of its unconfirmed ancestors.
+    /// A transaction in the mempool spends one of its inputs, or an input of its unconfirmed
+    /// ancestors.
     pub conflict_in_mempool: bool,
-    /// When a look last saw such a conflict, or any known transaction that spends one of its inputs.
+    /// When a look last saw such a conflict, or any known transaction that spends one of its
+    /// inputs.
     pub last_conflict_at: Option<Timestamp>,
-    /// The fee rate of a transaction that may be accepted unconfirmed. It is in the mempool without unconfirmed
-    /// ancestors, and the backend tells its conflicts. `None` for any other transaction.
+    /// The fee rate of a transaction that may be accepted unconfirmed. It is in the mempool without
+    /// unconfirmed ancestors, and the backend tells its conflicts. `None` for any other
+    /// transaction.
     pub zero_conf_rate: Option<FeeRate>,
     /// Other transactions that pay the same address and spend one of its inputs.
     pub conflicts_with: Vec<Txid>,
-    /// Stored verdict: the part that counts while it is neither gone nor displaced by a conflicting receipt, in satoshis;
-    /// `None` before the first verdict.
+    /// Stored verdict: the part that counts while it is neither gone nor displaced by a conflicting
+    /// receipt, in satoshis; `None` before the first verdict.
     pub eligible_sats: Option<u64>,
     /// Stored verdict: the part that counts, in satoshis.
     pub counted_sats: u64,
@@ -69,8 +73,8 @@ pub struct Sighting {
     pub at: Timestamp,
     /// Start of the look before it.
     pub looked_before: Option<Timestamp>,
-    /// Its position and the time of it: the block's time, or the node's mempool time. `None` if it is in neither
-    /// mempool nor chain.
+    /// Its position and the time of it: the block's time, or the node's mempool time. `None` if it
+    /// is in neither mempool nor chain.
     pub found: Option<(Position, Timestamp)>,
     /// The sum of its outputs to the address.
     pub amount_sats: u64,
@@ -85,8 +89,8 @@ pub struct Sighting {
 }
 
 impl Position {
-    /// The new position of a transaction that a look which started at `at` did not find. A look that failed or was not
-    /// made has missed nothing.
+    /// The new position of a transaction that a look which started at `at` did not find. A look
+    /// that failed or was not made has missed nothing.
     #[must_use]
     pub const fn missed(self, at: Timestamp) -> Self {
         match self {
@@ -106,8 +110,9 @@ impl Position {
 }
 
 impl Receipt {
-    /// The receipt with the facts of a look; its verdicts stay. `None` if no look ever found the transaction. A
-    /// transaction that was replaced or dropped before the first look leaves no receipt.
+    /// The receipt with the facts of a look; its verdicts stay. `None` if no look ever found the
+    /// transaction. A transaction that was replaced or dropped before the first look leaves no
+    /// receipt.
     #[must_use]
     pub fn after(known: Option<Self>, txid: Txid, sighting: &Sighting) -> Option<Self> {
         let &Sighting { at, looked_before, found, amount_sats, zero_conf_rate, .. } = sighting;
@@ -117,13 +122,17 @@ impl Receipt {
             (None, None) => return None,
         };
         let position = found.map_or_else(|| known.position.missed(at), |(position, _)| position);
-        let last_seen_at =
-            if found.is_some() { known.last_seen_at.max(at) } else { known.last_found_at(looked_before) };
-        // A fact that the backend cannot tell keeps its last known value. A mempool that has the transaction has no
-        // conflict with it.
+        let last_seen_at = if found.is_some() {
+            known.last_seen_at.max(at)
+        } else {
+            known.last_found_at(looked_before)
+        };
+        // A fact that the backend cannot tell keeps its last known value. A mempool that has the
+        // transaction has no conflict with it.
         let conflict_in_chain = sighting.conflict_in_chain.unwrap_or(known.conflict_in_chain);
         let told = sighting.conflict_in_mempool;
-        let conflict_in_mempool = told.unwrap_or(known.conflict_in_mempool && position != Position::Mempool);
+        let conflict_in_mempool =
+            told.unwrap_or(known.conflict_in_mempool && position != Position::Mempool);
         let has_conflict = conflict_in_chain || conflict_in_mempool || sighting.has_conflict;
         Some(Self {
             amount_sats,
@@ -138,8 +147,8 @@ impl Receipt {
         })
     }
 
-    /// The receipt after a look at a chain that does not know the transaction. Its conflicts are unknown and stay as
-    /// they were.
+    /// The receipt after a look at a chain that does not know the transaction. Its conflicts are
+    /// unknown and stay as they were.
     #[must_use]
     pub fn after_no_sight(self, at: Timestamp, looked_before: Option<Timestamp>) -> Self {
         let last_seen_at = self.last_found_at(looked_before);
@@ -167,8 +176,8 @@ impl Receipt {
         }
     }
 
-    /// When a look last found a transaction that the newest look misses. The stored `last_seen_at` may be older, because a
-    /// look that changes nothing stores nothing.
+    /// When a look last found a transaction that the newest look misses. The stored `last_seen_at`
+    /// may be older, because a look that changes nothing stores nothing.
     fn last_found_at(&self, looked_before: Option<Timestamp>) -> Timestamp {
         match self.position {
             Position::Absent { .. } => self.last_seen_at,
@@ -187,7 +196,8 @@ impl Receipt {
         }
     }
 
-    /// Its confirmations under a best block of this height: 1 in the best block itself, 0 outside of the chain.
+    /// Its confirmations under a best block of this height: 1 in the best block itself, 0 outside
+    /// of the chain.
     #[must_use]
     pub const fn confirmations(&self, tip_height: u32) -> u32 {
         match self.position {

@@ -1,6 +1,6 @@
-//! A restored copy of a wallet, and how far it has looked through the chain. Another copy may have given addresses and
-//! sent payouts meanwhile. So the restored copy gives no address and sends nothing before it has looked through the
-//! whole chain.
+//! A restored copy of a wallet, and how far it has looked through the chain. Another copy may have
+//! given addresses and sent payouts meanwhile. So the restored copy gives no address and sends
+//! nothing before it has looked through the whole chain.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,8 @@ use std::str::FromStr;
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
 #[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
 pub enum RestoreState {
-    /// Not looked since the restore: the next look begins at the wallet's birth, not at the end of the last one.
+    /// Not looked since the restore: the next look begins at the wallet's birth, not at the end of
+    /// the last one.
     Awaited,
     /// A look began at the wallet's birth and has not reached the best block.
     Scanning,
@@ -42,15 +43,16 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
 #[error("a restored copy is AWAITED, SCANNING, STOPPED or LOOKED")]
 pub struct NotARestoreState;
 
-/// The default `run` for [`looks_ahead`]: an earlier restored copy skipped `skip` indices, and may then have given
-/// [`GIVEN_SINCE`] addresses that nobody paid.
+/// The default `run` for [`looks_ahead`]: an earlier restored copy skipped `skip` indices, and may
+/// then have given [`GIVEN_SINCE`] addresses that nobody paid.
 #[must_use]
 pub const fn usual_run(skip: u32) -> u32 {
     skip.saturating_add(GIVEN_SINCE)
 }
 
-/// Number of addresses that a restored copy watches beyond the highest used one. Up to `run` given addresses in a row
-/// may hold no coin. Another restored copy may have skipped `skip` addresses before such a run.
+/// Number of addresses that a restored copy watches beyond the highest used one. Up to `run` given
+/// addresses in a row may hold no coin. Another restored copy may have skipped `skip` addresses
+/// before such a run.
 #[must_use]
 pub const fn looks_ahead(run: u32, skip: u32) -> u32 {
     run.saturating_add(skip)
@@ -115,7 +117,8 @@ mod tests {
 
     #[test]
     fn only_a_scan_leads_to_looked() {
-        let ending = RestoreState::ALL.into_iter().filter(|state| state.may_become(RestoreState::Looked));
+        let ending =
+            RestoreState::ALL.into_iter().filter(|state| state.may_become(RestoreState::Looked));
         assert_eq!(ending.collect::<Vec<_>>(), [RestoreState::Scanning]);
     }
 

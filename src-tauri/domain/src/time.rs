@@ -1,4 +1,5 @@
-//! Moments of an environment's clock, in whole milliseconds since 1970 UTC. This module reads no clock.
+//! Moments of an environment's clock, in whole milliseconds since 1970 UTC. This module reads no
+//! clock.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat};
 use tillgate_told::Time;
@@ -31,8 +32,8 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
-    /// The next `currentTime` of a record after this one: now, or 1 ms later if the clock has not moved on. Each is
-    /// later than the one before.
+    /// The next `currentTime` of a record after this one: now, or 1 ms later if the clock has not
+    /// moved on. Each is later than the one before.
     #[must_use]
     pub fn moved_on(self, now: Self) -> Self {
         now.max(self.plus_ms(1))
@@ -62,10 +63,12 @@ impl Timestamp {
     /// # Errors
     /// [`NotATime`] for anything else.
     pub fn parse_iso(text: &str) -> Result<Self, NotATime> {
-        // RFC 3339 is a part of ISO 8601. Some programs write its other forms: a comma before the fraction, offsets
-        // such as `+0100` or `+01`.
+        // RFC 3339 is a part of ISO 8601. Some programs write its other forms: a comma before the
+        // fraction, offsets such as `+0100` or `+01`.
         let time = DateTime::parse_from_rfc3339(text);
-        let time = time.or_else(|_| DateTime::parse_from_str(&text.replacen(',', ".", 1), "%Y-%m-%dT%H:%M:%S%.f%#z"));
+        let time = time.or_else(|_| {
+            DateTime::parse_from_str(&text.replacen(',', ".", 1), "%Y-%m-%dT%H:%M:%S%.f%#z")
+        });
         time.map(|time| Self(time.timestamp_millis())).map_err(|_| NotATime)
     }
 
@@ -74,13 +77,16 @@ impl Timestamp {
     /// # Errors
     /// [`NotATime`] for anything else.
     pub fn parse_http_date(text: &str) -> Result<Self, NotATime> {
-        let time = NaiveDateTime::parse_from_str(text, "%a, %d %b %Y %H:%M:%S GMT").map_err(|_| NotATime)?;
+        let time = NaiveDateTime::parse_from_str(text, "%a, %d %b %Y %H:%M:%S GMT")
+            .map_err(|_| NotATime)?;
         Ok(Self(time.and_utc().timestamp_millis()))
     }
 
     fn iso(self, form: SecondsFormat) -> String {
         // Beyond chrono's range (year 262,143) there is nothing sensible to write.
-        DateTime::from_timestamp_millis(self.0).unwrap_or(DateTime::UNIX_EPOCH).to_rfc3339_opts(form, true)
+        DateTime::from_timestamp_millis(self.0)
+            .unwrap_or(DateTime::UNIX_EPOCH)
+            .to_rfc3339_opts(form, true)
     }
 }
 
@@ -126,7 +132,8 @@ mod tests {
         ] {
             assert_eq!(Timestamp::parse_iso(text), Ok(Timestamp::from_ms(ms)), "{text}");
         }
-        for text in ["", "2026-01-12", "2026-01-12T12:06:20", "2026-13-12T12:06:20Z", "1768219580"] {
+        for text in ["", "2026-01-12", "2026-01-12T12:06:20", "2026-13-12T12:06:20Z", "1768219580"]
+        {
             assert_eq!(Timestamp::parse_iso(text), Err(NotATime), "{text}");
         }
     }

@@ -1,5 +1,5 @@
-//! Acts of staff on anomalies, and their records. Only the watcher raises anomalies, updates them by the chain and
-//! takes them back.
+//! Acts of staff on anomalies, and their records. Only the watcher raises anomalies, updates them
+//! by the chain and takes them back.
 
 mod ask;
 mod dismiss;
@@ -8,7 +8,7 @@ mod refund;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use ask::{AnswerError, answer, ask};
-pub(crate) use dismiss::{DismissError, dismiss};
-pub(crate) use read::{list, record};
-pub(crate) use refund::{RefundError, RefundRequest, refund, refund_sats};
+pub use ask::{AnswerError, answer, ask};
+pub use dismiss::{DismissError, dismiss};
+pub use read::{list, record};
+pub use refund::{RefundError, RefundRequest, refund, refund_sats};

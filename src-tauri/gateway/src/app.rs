@@ -1,4 +1,5 @@
-//! One environment's gateway with its watcher, sender and notifier. The shells and the sandbox's calls take an [`App`].
+//! One environment's gateway with its watcher, sender and notifier. The shells and the sandbox's
+//! calls take an [`App`].
 
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use crate::notifications::{Notifier, Receiver};
 use crate::sender::Sender;
 use crate::watcher::Watcher;
 
-/// A desktop opens one `App` for each environment. It holds all state of the environment; there are no globals.
+/// A desktop opens one `App` for each environment. It holds all state of the environment; there are
+/// no globals.
 pub struct App {
     /// The resources that the watcher, the sender and the notifier share.
     pub gateway: Arc<Gateway>,
@@ -18,5 +20,5 @@ pub struct App {
     /// Sends notifications.
     pub notifier: Arc<Notifier>,
     /// Takes notifications in place of a shop's server, in the sandbox.
-    pub(crate) receiver: Receiver,
+    pub receiver: Receiver,
 }

@@ -1,9 +1,10 @@
-//! Tests of every backend over the same chain: a backend may report later than another, but must report the same.
+//! Tests of every backend over the same chain: a backend may report later than another, but must
+//! report the same.
 
 mod ahead;
 mod alike;
 mod ancestors;
-pub(crate) mod by_script;
+pub mod by_script;
 mod core_node;
 mod customers_choose;
 mod denied;
@@ -15,7 +16,7 @@ mod left_behind;
 mod misbehaving;
 mod no_estimate;
 mod notices;
-pub(crate) mod payer;
+pub mod payer;
 mod reaching;
 mod real;
 mod replaced;
@@ -23,7 +24,7 @@ mod restarted;
 mod rewards;
 mod scripts;
 mod set_meanwhile;
-pub(crate) mod stage;
+pub mod stage;
 mod steps;
 mod still;
 mod stolen_port;

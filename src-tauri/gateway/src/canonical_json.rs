@@ -1,5 +1,6 @@
-//! One text for bodies with the same JSON value. Names are sorted, blanks are left out, strings are unescaped, and numbers
-//! have one form: `10`, `10.0` and `1e1` are alike. A string that holds a number stays a string.
+//! One text for bodies with the same JSON value. Names are sorted, blanks are left out, strings are
+//! unescaped, and numbers have one form: `10`, `10.0` and `1e1` are alike. A string that holds a
+//! number stays a string.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 use tillgate_machine::json::{JsonObject, read_string};
 
 /// The canonical text of an object.
-pub(crate) fn canonical(object: &JsonObject<'_>) -> String {
+pub fn canonical(object: &JsonObject<'_>) -> String {
     let mut text = String::new();
     write_object(&mut text, object);
     text
@@ -56,7 +57,8 @@ fn write_text(text: &mut String, string: &str) {
     let _ = write!(text, "{string:?}");
 }
 
-/// A number as its digits without zeros at either end, and the exponent; `true`, `false` and `null` as they are.
+/// A number as its digits without zeros at either end, and the exponent; `true`, `false` and `null`
+/// as they are.
 fn number(raw: &str) -> Cow<'_, str> {
     by_exponent(raw).map_or(raw.into(), Cow::Owned)
 }
@@ -74,7 +76,11 @@ fn by_exponent(raw: &str) -> Option<String> {
     let decimals = i64::try_from(fraction.len()).ok()?;
     let exponent = power.parse::<i64>().ok()?.checked_add(zeros)?.checked_sub(decimals)?;
     let significant = significant.trim_start_matches('0');
-    Some(if significant.is_empty() { "0".to_owned() } else { format!("{sign}{significant}e{exponent}") })
+    Some(if significant.is_empty() {
+        "0".to_owned()
+    } else {
+        format!("{sign}{significant}e{exponent}")
+    })
 }
 
 #[cfg(test)]
@@ -99,9 +105,16 @@ mod tests {
 
     #[test]
     fn other_values_have_other_texts() {
-        let all = ["10", "1", "100", "0.1", "-10", "\"10\"", "\"1e1\"", "0", "null", "true", "false", "[10]", "{}"];
+        let all = [
+            "10", "1", "100", "0.1", "-10", "\"10\"", "\"1e1\"", "0", "null", "true", "false",
+            "[10]", "{}",
+        ];
         let texts: std::collections::BTreeSet<String> = all.iter().map(|one| of(one)).collect();
         assert_eq!(texts.len(), all.len(), "{texts:?}");
-        assert_ne!(of("1e99999999999999999999"), of("1e99999999999999999998"), "the exponent is beyond all bounds");
+        assert_ne!(
+            of("1e99999999999999999999"),
+            of("1e99999999999999999998"),
+            "the exponent is beyond all bounds"
+        );
     }
 }

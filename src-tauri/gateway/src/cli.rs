@@ -1,5 +1,5 @@
-//! The program `tillgate`: parses the command line, asks the running gateway or opens one, and prints the answer. It
-//! decides no business rule.
+//! The program `tillgate`: parses the command line, asks the running gateway or opens one, and
+//! prints the answer. It decides no business rule.
 
 mod args;
 mod call;
@@ -60,7 +60,11 @@ pub fn main() -> ExitCode {
         return ExitCode::from(status);
     }
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = writeln!(std::io::stderr(), "tillgate: {}", tillgate_domain::plain::plain(&remedy::as_given(&line)));
+    let _ = writeln!(
+        std::io::stderr(),
+        "tillgate: {}",
+        tillgate_domain::plain::plain(&remedy::as_given(&line))
+    );
     hidden::status_if_interrupted().map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
@@ -97,8 +101,8 @@ fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs `command` in one environment. If the command line names no environment although production has data, stderr
-/// names the environment used.
+/// Runs `command` in one environment. If the command line names no environment although production
+/// has data, stderr names the environment used.
 fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
     let Chosen { environment, is_told } = if environment::only_shows(&command) {
         environment::of_reading(common)?
@@ -118,13 +122,14 @@ fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode
     }
     match answered {
         Ok(code) if is_told => {
-            let told = format!("this was environment {environment} (--environment chooses another)");
+            let told =
+                format!("this was environment {environment} (--environment chooses another)");
             let _ = writeln!(std::io::stderr(), "tillgate: {told}");
             Ok(code)
         }
-        Err(Failure(why)) if is_told => {
-            Err(Failure(format!("{why} (this was environment {environment}: --environment chooses another)")))
-        }
+        Err(Failure(why)) if is_told => Err(Failure(format!(
+            "{why} (this was environment {environment}: --environment chooses another)"
+        ))),
         Ok(_) | Err(_) => answered,
     }
 }

@@ -1,41 +1,42 @@
-//! The commands of the panel and the command line, without any transport: a [`Command`] is the input, and a view is
-//! the output. Each subject has its own file. This module holds no SQL, and no rule by which a payment changes. Its
-//! only rules decide how facts are displayed, such as the reason why a payment is invalid.
+//! The commands of the panel and the command line, without any transport: a [`Command`] is the
+//! input, and a view is the output. Each subject has its own file. This module holds no SQL, and no
+//! rule by which a payment changes. Its only rules decide how facts are displayed, such as the
+//! reason why a payment is invalid.
 
 mod actor;
-pub(crate) mod alarms;
-pub(crate) mod anomalies;
-pub(crate) mod ask;
+pub mod alarms;
+pub mod anomalies;
+pub mod ask;
 mod backend_defect;
-pub(crate) mod backend_test;
-pub(crate) mod backups;
-pub(crate) mod btc;
-pub(crate) mod certificates;
+pub mod backend_test;
+pub mod backups;
+pub mod btc;
+pub mod certificates;
 mod command;
-pub(crate) mod control;
-pub(crate) mod deliveries;
-pub(crate) mod doctor;
+pub mod control;
+pub mod deliveries;
+pub mod doctor;
 mod error;
-pub(crate) mod keys;
-pub(crate) mod limits;
-pub(crate) mod news;
-pub(crate) mod page;
-pub(crate) mod payments;
-pub(crate) mod payouts;
-pub(crate) mod receiver;
+pub mod keys;
+pub mod limits;
+pub mod news;
+pub mod page;
+pub mod payments;
+pub mod payouts;
+pub mod receiver;
 mod refusal;
-pub(crate) mod sandbox;
+pub mod sandbox;
 #[cfg(test)]
 mod sentences;
-pub(crate) mod settings;
-pub(crate) mod sheet;
-pub(crate) mod statement;
-pub(crate) mod statement_sheet;
-pub(crate) mod status;
-pub(crate) mod sums;
-pub(crate) mod takings;
+pub mod settings;
+pub mod sheet;
+pub mod statement;
+pub mod statement_sheet;
+pub mod status;
+pub mod sums;
+pub mod takings;
 mod transaction_position;
-pub(crate) mod wallet;
+pub mod wallet;
 
 pub use actor::Actor;
 pub use backups::ShowBackups;
@@ -44,4 +45,4 @@ pub use error::CommandError;
 pub use news::{ListNews, NewsItem};
 pub use refusal::Refusal;
 pub use status::Status;
-pub(crate) use status::StatusView;
+pub use status::StatusView;

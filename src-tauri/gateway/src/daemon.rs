@@ -6,9 +6,9 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use listen::{Listen, Tls};
-pub(crate) use open::OpenError;
+pub use listen::{Listen, Tls};
+pub use open::OpenError;
 pub use open::{Options, ensure_wallet, open};
 #[cfg(test)]
-pub(crate) use run::correct_future_times;
-pub(crate) use run::run;
+pub use run::correct_future_times;
+pub use run::run;

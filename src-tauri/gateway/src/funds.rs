@@ -12,14 +12,16 @@ use crate::gateway::{Gateway, KnownFeeRates};
 use crate::settings::{AddressType, Settings};
 use crate::wallet::spend::{self, Paid, SpendableCoin};
 
-/// Assumed fee, in satoshis, of an unconfirmed transaction that is not ours, such as a customer's or another copy's.
-/// Its real fee is not known. With this value, our transaction never pays a part for such an ancestor.
+/// Assumed fee, in satoshis, of an unconfirmed transaction that is not ours, such as a customer's
+/// or another copy's. Its real fee is not known. With this value, our transaction never pays a part
+/// for such an ancestor.
 const FEE_OF_OTHERS: u64 = 1 << 40;
 
 /// The fee rate for payouts at present, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PayoutFeeRate {
-    /// The backend's estimate or the setting `feeFallbackSatVb`, at least the floor and the backend's minimum.
+pub struct PayoutFeeRate {
+    /// The backend's estimate or the setting `feeFallbackSatVb`, at least the floor and the
+    /// backend's minimum.
     pub estimate: FeeRate,
     /// The setting `feeCapSatVb`.
     pub cap: FeeRate,
@@ -29,7 +31,7 @@ pub(crate) struct PayoutFeeRate {
 
 /// The reason why there is no fee rate for a transaction that is signed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum NoFeeRate {
+pub enum NoFeeRate {
     #[error("the Bitcoin backend did not say what fee the network asks for")]
     Silent,
     /// The setting `feeFallbackSatVb` names no rate either.
@@ -39,12 +41,12 @@ pub(crate) enum NoFeeRate {
 
 impl PayoutFeeRate {
     /// Whether the estimate is above the cap. Then payouts wait.
-    pub(crate) fn is_above_cap(&self) -> bool {
+    pub fn is_above_cap(&self) -> bool {
         self.estimate > self.cap
     }
 
     /// The estimate, at most the cap. Offers and abandonments use it.
-    pub(crate) fn capped(&self) -> FeeRate {
+    pub fn capped(&self) -> FeeRate {
         self.estimate.min(self.cap)
     }
 
@@ -58,7 +60,8 @@ impl PayoutFeeRate {
         }
     }
 
-    /// The rate of offers: as for a transaction that is signed now, or else the last estimate, or else the floor.
+    /// The rate of offers: as for a transaction that is signed now, or else the last estimate, or
+    /// else the floor.
     fn of_offers(known: Option<KnownFeeRates>, settings: &Settings) -> Self {
         let rate = known.and_then(|known| last_rate(&known, settings)).unwrap_or(FeeRate::ZERO);
         Self::of(rate, known.map(|known| known.rates), settings)
@@ -80,35 +83,44 @@ const fn sat_vb(rate: u32) -> FeeRate {
     FeeRate::from_sat_per_vb_u32(rate)
 }
 
-/// The rate of offers and estimates. While the backend is silent, its last answer is used, or else the floor.
-pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
+/// The rate of offers and estimates. While the backend is silent, its last answer is used, or else
+/// the floor.
+pub async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of_offers(gateway.fee_rates_of_offers().await, settings)
 }
 
 /// The last known rate, to explain why payouts wait. Asks no backend.
-pub(crate) fn fee_rate_known(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
+pub fn fee_rate_known(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of_offers(gateway.fee_rates_known(), settings)
 }
 
-/// As [`fee_rate_known`]; `None` if the backend has named no estimate since the start, and no fallback is set.
-pub(crate) fn fee_rate_wanted(gateway: &Gateway, settings: &Settings) -> Option<FeeRate> {
+/// As [`fee_rate_known`]; `None` if the backend has named no estimate since the start, and no
+/// fallback is set.
+pub fn fee_rate_wanted(gateway: &Gateway, settings: &Settings) -> Option<FeeRate> {
     let known = gateway.fee_rates_known()?;
-    last_rate(&known, settings).map(|rate| PayoutFeeRate::of(rate, Some(known.rates), settings).estimate)
+    last_rate(&known, settings)
+        .map(|rate| PayoutFeeRate::of(rate, Some(known.rates), settings).estimate)
 }
 
 /// The rate of a transaction signed now, from an answer at most a minute old.
 ///
 /// # Errors
 /// The reason why there is none.
-pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Result<PayoutFeeRate, NoFeeRate> {
+pub async fn fee_rate_now(
+    gateway: &Gateway,
+    settings: &Settings,
+) -> Result<PayoutFeeRate, NoFeeRate> {
     let rates = gateway.fee_rates_now().await.ok_or(NoFeeRate::Silent)?;
     let rate = estimate_or_fallback(&rates, settings).ok_or(NoFeeRate::NoEstimate)?;
     Ok(PayoutFeeRate::of(rate, Some(rates), settings))
 }
 
-/// Coins that a payout could spend now, the oldest first. If there are very many, only those that `unspent_coins`
-/// chooses for one transaction.
-pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
+/// Coins that a payout could spend now, the oldest first. If there are very many, only those that
+/// `unspent_coins` chooses for one transaction.
+pub fn spendable(
+    reader: &Reader<'_>,
+    settings: &Settings,
+) -> Result<Vec<SpendableCoin>, StoreError> {
     let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
     let mut spendable = Vec::with_capacity(coins.len());
     for coin in &coins {
@@ -120,7 +132,7 @@ pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<
 }
 
 /// Whether a paying transaction of ours, or an unconfirmed ancestor of it, is being given up.
-pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
+pub fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         if let Some(version) = reader.version(ancestor)?
             && version.pays
@@ -132,8 +144,9 @@ pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, Stor
     Ok(false)
 }
 
-/// Whether a transaction of ours may never be mined. This is so if it or an unconfirmed ancestor is being given up, has
-/// a payout that another copy pays, or has an input that another transaction spends.
+/// Whether a transaction of ours may never be mined. This is so if it or an unconfirmed ancestor is
+/// being given up, has a payout that another copy pays, or has an input that another transaction
+/// spends.
 fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         let Some(batch_seq) = reader.batch_of_version(ancestor)? else { continue };
@@ -143,7 +156,8 @@ fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreErr
         for outpoint in reader.inputs_of_batch(batch_seq)? {
             let facts = reader.coin_facts(&outpoint)?;
             let is_disputed = |facts: CoinFacts| {
-                facts.conflict_height.is_some() || facts.spent_by.is_some_and(|spender| spender != *ancestor)
+                facts.conflict_height.is_some()
+                    || facts.spent_by.is_some_and(|spender| spender != *ancestor)
             };
             if facts.is_some_and(is_disputed) {
                 return Ok(true);
@@ -154,7 +168,7 @@ fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreErr
 }
 
 /// Sum of all coins that are worth spending at a rate, in satoshis.
-pub(crate) fn spendable_sats(
+pub fn spendable_sats(
     reader: &Reader<'_>,
     settings: &Settings,
     fee_rate: PayoutFeeRate,
@@ -162,10 +176,13 @@ pub(crate) fn spendable_sats(
 ) -> Result<u64, StoreError> {
     let (tip_height, confirmations) = (reader.tip_height()?, settings.spend_confirmations);
     let coins = spendable(reader, settings)?;
-    let worth = coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
-    let (count, worth_sats) =
-        worth.fold((0usize, 0u64), |(count, sum), coin| (count + 1, sum.saturating_add(coin.amount_sats)));
-    // `unspent_coins` includes the `CHOICE_MAX` largest coins. If fewer coins are worth spending, no smaller coin is.
+    let worth =
+        coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
+    let (count, worth_sats) = worth.fold((0usize, 0u64), |(count, sum), coin| {
+        (count + 1, sum.saturating_add(coin.amount_sats))
+    });
+    // `unspent_coins` includes the `CHOICE_MAX` largest coins. If fewer coins are worth spending,
+    // no smaller coin is.
     if count < CHOICE_MAX as usize {
         return Ok(worth_sats);
     }
@@ -175,12 +192,15 @@ pub(crate) fn spendable_sats(
     Ok(worth_sats.saturating_add(left_out_sats))
 }
 
-pub(crate) fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
+pub fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
     gateway.wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
 }
 
 /// A coin with its unconfirmed ancestors.
-pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<SpendableCoin, StoreError> {
+pub fn with_ancestors(
+    reader: &Reader<'_>,
+    coin: &UnspentCoin,
+) -> Result<SpendableCoin, StoreError> {
     let UnspentCoin { outpoint, keychain, index, amount_sats, height } = *coin;
     let ancestors = match height {
         Some(_) => BTreeMap::new(),
@@ -192,18 +212,30 @@ pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<
         ancestors_fee_sats = ancestors_fee_sats.saturating_add(paid.fee_sats);
     }
     let ancestors = u32::try_from(ancestors.len()).unwrap_or(u32::MAX);
-    Ok(SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize, ancestors_fee_sats })
+    Ok(SpendableCoin {
+        outpoint,
+        amount_sats,
+        keychain,
+        index,
+        height,
+        ancestors,
+        ancestors_vsize,
+        ancestors_fee_sats,
+    })
 }
 
-pub(crate) struct Unconfirmed {
+pub struct Unconfirmed {
     pub tx: Transaction,
     /// Its fee and size. The fee of a transaction that is not ours is `FEE_OF_OTHERS`.
     pub paid: Paid,
 }
 
-/// A transaction with an output of ours, and its ancestors, by txid. Transactions that are confirmed or not in the
-/// database are left out.
-pub(crate) fn unconfirmed(reader: &Reader<'_>, txid: &Txid) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
+/// A transaction with an output of ours, and its ancestors, by txid. Transactions that are
+/// confirmed or not in the database are left out.
+pub fn unconfirmed(
+    reader: &Reader<'_>,
+    txid: &Txid,
+) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
     let mut found: BTreeMap<Txid, Unconfirmed> = BTreeMap::new();
     let mut open = vec![*txid];
     while let Some(txid) = open.pop() {
@@ -235,7 +267,9 @@ fn unconfirmed_one(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Unconfirme
     }
     match reader.position_of_coins(txid)? {
         None | Some(Position::Block { .. }) => Ok(None),
-        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(of_others)),
+        Some(Position::Mempool | Position::Absent) => {
+            Ok(reader.stored_transaction(txid)?.map(of_others))
+        }
     }
 }
 

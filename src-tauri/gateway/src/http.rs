@@ -1,5 +1,5 @@
-//! The interface of `/v2` and the payment pages over HTTP: parse, call a use case, render. It holds no SQL and no rule
-//! of money. No other module names axum.
+//! The interface of `/v2` and the payment pages over HTTP: parse, call a use case, render. It holds
+//! no SQL and no rule of money. No other module names axum.
 
 mod anomalies;
 mod auth;
@@ -31,8 +31,8 @@ mod stream_permits;
 #[cfg(test)]
 mod tests;
 mod throttle;
-pub(crate) mod tls;
+pub mod tls;
 
-pub(crate) use connections::Limits;
-pub(crate) use serve::{ListenRefused, Surface, base_url, may_listen, serve};
-pub(crate) use state::Http;
+pub use connections::Limits;
+pub use serve::{ListenRefused, Surface, base_url, may_listen, serve};
+pub use state::Http;

@@ -1,5 +1,5 @@
-//! Imports labels that another wallet program exported (BIP329, JSON lines). A label is a note: it changes no money, no
-//! state and no notification.
+//! Imports labels that another wallet program exported (BIP329, JSON lines). A label is a note: it
+//! changes no money, no state and no notification.
 
 mod file;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bitcoin::address::NetworkUnchecked;
 use bitcoin::{Address, Network, OutPoint, ScriptBuf, Txid};
 
-pub(crate) use self::file::LabelsFileError;
+pub use self::file::LabelsFileError;
 use self::file::{Line, lines, read};
 use crate::gateway::Gateway;
 use tillgate_store::labels::{Labelled, LabelledKind, LabelsFrom, shortened};
@@ -21,7 +21,7 @@ const OWN_PAGE: u32 = 1_000;
 
 /// The effect of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Imported {
+pub struct Imported {
     /// Labels that are new, changed, or gone because the file has our own label.
     pub changed: usize,
     /// Labels that were there before.
@@ -40,7 +40,7 @@ pub(crate) struct Imported {
 
 /// The reason why nothing was imported.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ImportError {
+pub enum ImportError {
     #[error(transparent)]
     File(#[from] LabelsFileError),
     #[error("the import was interrupted: try again")]
@@ -60,7 +60,7 @@ struct Sorted {
 }
 
 /// Imports the labels of the file in one transaction.
-pub(crate) async fn import(
+pub async fn import(
     gateway: &Arc<Gateway>,
     network: Network,
     file: PathBuf,
@@ -85,7 +85,11 @@ pub(crate) async fn import(
             let is_changed = if own.contains(&(*kind, reference.clone())) {
                 tx.forget_label(*kind, reference)?
             } else {
-                tx.import_label(&Labelled { kind: *kind, reference: reference.clone(), label: label.clone() })?
+                tx.import_label(&Labelled {
+                    kind: *kind,
+                    reference: reference.clone(),
+                    label: label.clone(),
+                })?
             };
             changed += usize::from(is_changed);
         }
@@ -107,7 +111,8 @@ fn sort(reader: &Reader<'_>, network: Network, lines: Vec<Line>) -> Result<Sorte
             *other_types.entry(line.kind).or_default() += 1;
             continue;
         };
-        let Some(reference) = own_reference(reader, network, kind, &line.reference, &mut coins)? else {
+        let Some(reference) = own_reference(reader, network, kind, &line.reference, &mut coins)?
+        else {
             sorted.told.foreign.extend(line.label.map(|_| line.number));
             continue;
         };
@@ -141,7 +146,9 @@ fn own_reference(
             Ok(_) | Err(_) => None,
         },
         LabelledKind::Address => {
-            let address = reference.parse::<Address<NetworkUnchecked>>().and_then(|it| it.require_network(network));
+            let address = reference
+                .parse::<Address<NetworkUnchecked>>()
+                .and_then(|it| it.require_network(network));
             let Ok(address) = address else { return Ok(None) };
             let script = address.script_pubkey();
             let is_own = reader.is_script_of_record(&script)? || {
@@ -155,9 +162,12 @@ fn own_reference(
     })
 }
 
-/// The things whose label in the file is the one that this program gives them. Such a label is not stored, because it
-/// would stay when our own label changes.
-fn own_among(reader: &Reader<'_>, labels: &HashMap<Thing, String>) -> Result<HashSet<Thing>, StoreError> {
+/// The things whose label in the file is the one that this program gives them. Such a label is not
+/// stored, because it would stay when our own label changes.
+fn own_among(
+    reader: &Reader<'_>,
+    labels: &HashMap<Thing, String>,
+) -> Result<HashSet<Thing>, StoreError> {
     let mut own = HashSet::new();
     let mut from = Some(LabelsFrom::Transactions(Vec::new()));
     while let Some(page) = from {

@@ -1,11 +1,9 @@
 //! The payment gateway: everything that does IO, except the desktop's window.
 //!
-//! The shells (`http`, `console`, `cli`, and the desktop) parse a request, call a use case and render its answer. The
-//! use cases (`payments`, `anomalies`, `payouts`, …) load rows, call the domain's functions, and write once. `daemon`
-//! starts the loops, such as those of the watcher, the sender and the notifier.
-
-// The crate exports only the items that this file names, so that the compiler finds unused ones.
-#![cfg_attr(not(test), warn(unreachable_pub))]
+//! The shells (`http`, `console`, `cli`, and the desktop) parse a request, call a use case and
+//! render its answer. The use cases (`payments`, `anomalies`, `payouts`, …) load rows, call the
+//! domain's functions, and write once. `daemon` starts the loops, such as those of the watcher, the
+//! sender and the notifier.
 
 use std::alloc::System;
 
@@ -52,13 +50,16 @@ static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};
-pub use console::{Actor, Command, CommandError, ListNews, NewsItem, Refusal, ShowBackups, Status, ask, dispatch};
+pub use console::{
+    Actor, Command, CommandError, ListNews, NewsItem, Refusal, ShowBackups, Status, ask, dispatch,
+};
 pub use gateway::Gateway;
 pub use tillgate_machine::environment::Environment;
 pub use tillgate_machine::locale::locale;
 pub use tillgate_store::news::NewsKind;
 
-/// Use cases and rows for the load driver (`src-tauri/bench`), which fills databases. No shell needs them.
+/// Use cases and rows for the load driver (`src-tauri/bench`), which fills databases. No shell
+/// needs them.
 pub mod bench {
     pub use crate::daemon::{Options, ensure_wallet, open};
     pub use crate::payments::{Author, Created, Draft, create};

@@ -5,14 +5,14 @@ mod create;
 mod draft;
 mod read;
 
-pub(crate) use checks::{FieldErrors, TEXT_MAX};
-pub(crate) use create::CreateError;
+pub use checks::{FieldErrors, TEXT_MAX};
+pub use create::CreateError;
 pub use create::{Author, Created, create};
 pub use draft::Draft;
-pub(crate) use draft::RedirectKind;
+pub use draft::RedirectKind;
 #[cfg(test)]
-pub(crate) use read::FEW_TRANSACTIONS;
-pub(crate) use read::{Lookup, find, list, record};
+pub use read::FEW_TRANSACTIONS;
+pub use read::{Lookup, find, list, record};
 
 #[cfg(test)]
 mod tests;

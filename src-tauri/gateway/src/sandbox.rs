@@ -1,8 +1,9 @@
-//! The calls of the sandbox (docs/api.md, "The sandbox, for your own tests"), without HTTP. Shop developers make them
-//! over HTTP, and the panel's buttons by a command of the console. [`ROUTES`] lists them.
+//! The calls of the sandbox (docs/api.md, "The sandbox, for your own tests"), without HTTP. Shop
+//! developers make them over HTTP, and the panel's buttons by a command of the console. [`ROUTES`]
+//! lists them.
 //!
-//! A call makes all its changes before the next look, and exactly one look follows a call that changes the sandbox.
-//! Both happen under the lock that allows one look at a time.
+//! A call makes all its changes before the next look, and exactly one look follows a call that
+//! changes the sandbox. Both happen under the lock that allows one look at a time.
 
 mod body;
 mod calls;
@@ -19,31 +20,38 @@ use tillgate_sandbox::{BroadcastFault, Faults, Pay, Sandbox};
 use crate::app::App;
 use crate::gateway::Gateway;
 use crate::watcher::{LookPermit, WatchError};
-pub(crate) use calls::{Call, ROUTES, Route};
+pub use calls::{Call, ROUTES, Route};
 use calls::{Change, Question};
-pub(crate) use error::CallError;
+pub use error::CallError;
 use error::refused;
 #[cfg(test)]
-pub(crate) use error::{BodyFault, Missing};
+pub use error::{BodyFault, Missing};
 use tillgate_machine::fail_points::{self, Point};
 
-/// Makes the call with this method and path below `/v2`, such as `/sandbox/blocks`. `body` is `null` if there is none.
+/// Makes the call with this method and path below `/v2`, such as `/sandbox/blocks`. `body` is
+/// `null` if there is none.
 ///
 /// # Errors
 /// As [`make`].
-pub(crate) async fn call(app: &Arc<App>, method: &str, path: &str, body: Value) -> Result<Value, CallError> {
+pub async fn call(
+    app: &Arc<App>,
+    method: &str,
+    path: &str,
+    body: Value,
+) -> Result<Value, CallError> {
     let (route, subject) = Route::find(method, path)?;
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let call = route.read(&app.gateway, subject, body.as_bytes())?;
     make(app, call).await
 }
 
-/// Makes a call of the sandbox. When it returns, its effects on payments are stored and their notifications are queued.
+/// Makes a call of the sandbox. When it returns, its effects on payments are stored and their
+/// notifications are queued.
 ///
 /// # Errors
-/// The reason of the refusal or failure. If the look or the gateway's database failed, the sandbox may have changed
-/// already; then the next look finds the change.
-pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
+/// The reason of the refusal or failure. If the look or the gateway's database failed, the sandbox
+/// may have changed already; then the next look finds the change.
+pub async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
     let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
     let change = match call {
         Call::Ask(Question::Status) => return status(&app.gateway, sandbox).await,
@@ -51,19 +59,24 @@ pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError>
         Call::Change(change) => change,
     };
     let app = Arc::clone(app);
-    // In a task of its own, so that the look follows the change even if the client closes the connection.
+    // In a task of its own, so that the look follows the change even if the client closes the
+    // connection.
     let made = tokio::spawn(async move { change_and_look(&app, sandbox, change).await });
     made.await.map_err(|_| CallError::Interrupted)?
 }
 
 /// Changes the sandbox and looks, while no other look runs.
-async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Result<Value, CallError> {
+async fn change_and_look(
+    app: &App,
+    sandbox: Arc<Sandbox>,
+    change: Change,
+) -> Result<Value, CallError> {
     let gateway = &app.gateway;
     let moves_clock = matches!(change, Change::AdvanceClock { .. });
     let concerns_rates = moves_clock || matches!(change, Change::SetRates { .. });
-    // Until the look after a jump of the clock has ended, nothing is decided by the clock, because the last look is too
-    // old for the new time. This lock is taken before the permit to look, because the sender's pass below takes that
-    // permit again.
+    // Until the look after a jump of the clock has ended, nothing is decided by the clock, because
+    // the last look is too old for the new time. This lock is taken before the permit to look,
+    // because the sender's pass below takes that permit again.
     let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
     let looking = app.watcher.hold().await;
     let answer = {
@@ -93,8 +106,8 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Re
 /// Runs one look and then the sender's pass, after every change and before the call is answered.
 async fn follow(app: &App, mut looking: LookPermit<'_>) -> Result<(), CallError> {
     match looking.look().await {
-        // With the fault `chainDown` the look fails, but not the call. The first look without the fault finds the
-        // change.
+        // With the fault `chainDown` the look fails, but not the call. The first look without the
+        // fault finds the change.
         Ok(()) | Err(WatchError::Chain(_)) => {}
         Err(error) => return Err(error.into()),
     }
@@ -102,8 +115,13 @@ async fn follow(app: &App, mut looking: LookPermit<'_>) -> Result<(), CallError>
     Ok(app.sender.pass(&app.watcher).await?)
 }
 
-/// Makes the change. Returns the txids of its transactions, or `None` for a kind of change that makes none.
-fn make_change(gateway: &Gateway, sandbox: &Sandbox, change: Change) -> Result<Option<Vec<String>>, CallError> {
+/// Makes the change. Returns the txids of its transactions, or `None` for a kind of change that
+/// makes none.
+fn make_change(
+    gateway: &Gateway,
+    sandbox: &Sandbox,
+    change: Change,
+) -> Result<Option<Vec<String>>, CallError> {
     let now_ms = gateway.clock.now().ms();
     let made = |txids: Vec<Txid>| Some(txids.iter().map(Txid::to_string).collect());
     match change {
@@ -112,12 +130,16 @@ fn make_change(gateway: &Gateway, sandbox: &Sandbox, change: Change) -> Result<O
             let pay = Pay { script, amount_sats, parts, fee_rate_sat_vb, confirmations };
             sandbox.pay(pay, now_ms).map(made).map_err(refused)
         }
-        Change::Replace { txid, replace } => sandbox.replace(txid, replace, now_ms).map(made).map_err(refused),
+        Change::Replace { txid, replace } => {
+            sandbox.replace(txid, replace, now_ms).map(made).map_err(refused)
+        }
         Change::Send { script, amount_sats } => {
             sandbox.send(script, amount_sats, now_ms).map(|txid| made(vec![txid])).map_err(refused)
         }
         Change::Evict { txid } => sandbox.evict(txid, now_ms).map(|()| None).map_err(refused),
-        Change::MineEmpty { count } => sandbox.mine(count, true, now_ms).map(|_| None).map_err(refused),
+        Change::MineEmpty { count } => {
+            sandbox.mine(count, true, now_ms).map(|_| None).map_err(refused)
+        }
         Change::Mine { count, min_fee_rate_sat_kvb } => {
             sandbox.mine_above(count, min_fee_rate_sat_kvb, now_ms).map(|_| None).map_err(refused)
         }
@@ -150,7 +172,8 @@ async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, 
     }))
 }
 
-/// The faults as JSON. `broadcastRejects` is the older form of `broadcast`, and shows only the fault `reject`.
+/// The faults as JSON. `broadcastRejects` is the older form of `broadcast`, and shows only the
+/// fault `reject`.
 fn faults_object(faults: &Faults) -> Value {
     json!({
         "chainDown": faults.chain_down,

@@ -5,8 +5,8 @@
 //! 3. It builds, signs, checks, stores and then broadcasts a transaction of the due payouts.
 //! 4. It fails overdue payouts.
 //!
-//! A database transaction never waits for the network or the secret store. After a crash the stored transaction is
-//! broadcast again, never a new one.
+//! A database transaction never waits for the network or the secret store. After a crash the stored
+//! transaction is broadcast again, never a new one.
 
 mod build;
 mod chosen;
@@ -22,9 +22,11 @@ mod stuck;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use error::{ReleaseError, SendError};
-pub(crate) use held_back::{Payable, is_held_back, payable};
-pub(crate) use named_rate::{NamedRateError, NamedRateFee, may_send, named_rate_fee};
-pub(crate) use pass::{Sender, due_at};
-pub(crate) use replace::{Agreed, ReplaceError, ReplacementFee, abandon_fee, bump_fee, may_abandon, may_bump};
-pub(crate) use stuck::{Stuck, StuckCause, stuck, stuck_of};
+pub use error::{ReleaseError, SendError};
+pub use held_back::{Payable, is_held_back, payable};
+pub use named_rate::{NamedRateError, NamedRateFee, may_send, named_rate_fee};
+pub use pass::{Sender, due_at};
+pub use replace::{
+    Agreed, ReplaceError, ReplacementFee, abandon_fee, bump_fee, may_abandon, may_bump,
+};
+pub use stuck::{Stuck, StuckCause, stuck, stuck_of};

@@ -1,6 +1,6 @@
-//! The merchant's settings. One table gives each setting its name, form, bounds, default and description; values that
-//! differ from the default are in the database. This module never acts on a setting: its users take a
-//! [`LiveSettings::snapshot`].
+//! The merchant's settings. One table gives each setting its name, form, bounds, default and
+//! description; values that differ from the default are in the database. This module never acts on
+//! a setting: its users take a [`LiveSettings::snapshot`].
 
 mod address_type;
 mod chain_network;
@@ -15,15 +15,15 @@ mod table;
 mod tests;
 mod values;
 
-pub(crate) use address_type::AddressType;
-pub(crate) use chain_network::ChainNetwork;
-pub(crate) use changing::{Act, Beside};
-pub(crate) use defaults::RESTORE_SKIP_DEFAULT;
-pub(crate) use error::SettingError;
+pub use address_type::AddressType;
+pub use chain_network::ChainNetwork;
+pub use changing::{Act, Beside};
+pub use defaults::RESTORE_SKIP_DEFAULT;
+pub use error::SettingError;
 pub use live::Override;
-pub(crate) use live::{LiveSettings, SettingNow};
-pub(crate) use password_entry::{NewPassword, PasswordEntry};
-pub(crate) use table::SETTINGS;
+pub use live::{LiveSettings, SettingNow};
+pub use password_entry::{NewPassword, PasswordEntry};
+pub use table::SETTINGS;
 #[cfg(test)]
-pub(crate) use table::Setting;
-pub(crate) use values::Settings;
+pub use table::Setting;
+pub use values::Settings;

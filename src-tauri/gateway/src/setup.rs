@@ -1,6 +1,7 @@
-//! Makes the wallet, or restores it from its words. The words are in the secret store, and shown, before the database
-//! has a wallet. If the creation is interrupted, its words stay in the secret store without any coins, and the next
-//! creation shows and uses them. Words of an unfinished wallet are never overwritten.
+//! Makes the wallet, or restores it from its words. The words are in the secret store, and shown,
+//! before the database has a wallet. If the creation is interrupted, its words stay in the secret
+//! store without any coins, and the next creation shows and uses them. Words of an unfinished
+//! wallet are never overwritten.
 
 mod draft;
 mod error;
@@ -10,8 +11,8 @@ mod restore;
 mod tests;
 mod words;
 
-pub(crate) use draft::{DraftError, confirm, discard, draft};
-pub(crate) use error::SetupError;
-pub(crate) use making::{CREATED, ensure, keep_words, make};
-pub(crate) use restore::{Birthday, RestoreRequest, Restored, continue_restore, restore, stop};
-pub(crate) use words::{Fit, fit, secrets_fit};
+pub use draft::{DraftError, confirm, discard, draft};
+pub use error::SetupError;
+pub use making::{CREATED, ensure, keep_words, make};
+pub use restore::{Birthday, RestoreRequest, Restored, continue_restore, restore, stop};
+pub use words::{Fit, fit, secrets_fit};

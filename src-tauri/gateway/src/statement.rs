@@ -12,7 +12,7 @@ const MONTH: usize = "2026-01".len();
 
 /// A page of a period's movements, with their sums.
 #[derive(Debug)]
-pub(crate) struct Statement {
+pub struct Statement {
     /// The movements, oldest first.
     pub lines: Vec<Line>,
     /// Sums of the UTC days with movements.
@@ -30,7 +30,7 @@ type Moments = BTreeMap<i64, Option<Rate>>;
 
 /// One movement.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub struct Line {
     pub entry: Entry,
     /// `None` if no rate was known.
     pub rate: Option<Rate>,
@@ -42,7 +42,7 @@ pub(crate) struct Line {
 
 /// The sum of the movements of a day or a month.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Total {
+pub struct Total {
     /// `2026-01-12` or `2026-01`.
     pub period: String,
     pub sats: i64,
@@ -51,8 +51,13 @@ pub(crate) struct Total {
     pub fee_sats: i64,
 }
 
-/// A page of the ledger, valued in one currency. Rows that are written later are on none of the following pages.
-pub(crate) fn of(reader: &Reader<'_>, part: LedgerPart, currency: Currency) -> Result<Statement, StoreError> {
+/// A page of the ledger, valued in one currency. Rows that are written later are on none of the
+/// following pages.
+pub fn of(
+    reader: &Reader<'_>,
+    part: LedgerPart,
+    currency: Currency,
+) -> Result<Statement, StoreError> {
     let last_seq = part.last_seq.map_or_else(|| reader.ledger_last_seq(), Ok)?;
     let part = LedgerPart { last_seq: Some(last_seq), ..part };
     let entries = reader.ledger_page(&part)?;
@@ -87,7 +92,9 @@ impl Line {
             LedgerKind::Fee | LedgerKind::FeeDifference => Some(entry.sats.saturating_neg()),
             // A transaction that gives payouts up pays ourselves, so its fee is all that it costs.
             LedgerKind::Other if entry.gives_up => Some(entry.sats.saturating_neg()),
-            LedgerKind::Payment | LedgerKind::Anomaly | LedgerKind::Payout | LedgerKind::Other => None,
+            LedgerKind::Payment | LedgerKind::Anomaly | LedgerKind::Payout | LedgerKind::Other => {
+                None
+            }
         };
         Self { entry, rate, worth_minor, fee_sats }
     }
@@ -95,18 +102,22 @@ impl Line {
 
 /// The rate of the movement's payout or payment, if it is in this currency.
 fn rate_of_record(entry: &Entry, currency: Currency) -> Option<Rate> {
-    let of_record = [entry.payout, entry.payment].into_iter().flatten().find(|(_, its, _)| *its == currency);
+    let of_record =
+        [entry.payout, entry.payment].into_iter().flatten().find(|(_, its, _)| *its == currency);
     of_record.map(|(_, _, rate)| rate)
 }
 
-/// The rate at the time when a movement was booked. Many movements share a row of rates, which is read once.
+/// The rate at the time when a movement was booked. Many movements share a row of rates, which is
+/// read once.
 fn rate_of_moment(
     reader: &Reader<'_>,
     moments: &mut Moments,
     entry: &Entry,
     currency: Currency,
 ) -> Result<Option<Rate>, StoreError> {
-    let Some(seq) = entry.rates_seq.filter(|_| rate_of_record(entry, currency).is_none()) else { return Ok(None) };
+    let Some(seq) = entry.rates_seq.filter(|_| rate_of_record(entry, currency).is_none()) else {
+        return Ok(None);
+    };
     if let Some(known) = moments.get(&seq) {
         return Ok(*known);
     }
@@ -129,7 +140,8 @@ fn totals(lines: &[Line], characters: usize) -> Vec<Total> {
         match totals.last_mut().filter(|total| total.period == period) {
             Some(total) => total.add(line),
             None => {
-                let mut total = Total { period: period.to_owned(), sats: 0, worth_minor: Some(0), fee_sats: 0 };
+                let mut total =
+                    Total { period: period.to_owned(), sats: 0, worth_minor: Some(0), fee_sats: 0 };
                 total.add(line);
                 totals.push(total);
             }
@@ -141,7 +153,8 @@ fn totals(lines: &[Line], characters: usize) -> Vec<Total> {
 impl Total {
     fn add(&mut self, line: &Line) {
         self.sats = self.sats.saturating_add(line.entry.sats);
-        self.worth_minor = self.worth_minor.zip(line.worth_minor).map(|(sum, worth)| sum.saturating_add(worth));
+        self.worth_minor =
+            self.worth_minor.zip(line.worth_minor).map(|(sum, worth)| sum.saturating_add(worth));
         self.fee_sats = self.fee_sats.saturating_add(line.fee_sats.unwrap_or(0));
     }
 }
@@ -177,7 +190,11 @@ mod tests {
     }
 
     fn rate_in(code: &str, rate: &str) -> Option<(Id, Currency, Rate)> {
-        Some((Id::from_bytes([1; 20]), Currency::from_code(code).unwrap(), Rate::parse(rate).unwrap()))
+        Some((
+            Id::from_bytes([1; 20]),
+            Currency::from_code(code).unwrap(),
+            Rate::parse(rate).unwrap(),
+        ))
     }
 
     #[test]
@@ -195,8 +212,10 @@ mod tests {
     #[test]
     fn a_worth_has_its_amounts_sign_and_is_rounded_half_to_even() {
         for (sats, minor) in [(1, 0), (-1, 0), (3, 2), (-3, -2), (5, 2), (-5, -2)] {
-            let half_a_cent =
-                Entry { payout: rate_in("USD", "500000"), ..entry("2026-01-12T12:00:00Z", LedgerKind::Payout, sats) };
+            let half_a_cent = Entry {
+                payout: rate_in("USD", "500000"),
+                ..entry("2026-01-12T12:00:00Z", LedgerKind::Payout, sats)
+            };
             assert_eq!(line(half_a_cent, "USD").worth_minor, Some(minor), "{sats}");
         }
     }
@@ -208,7 +227,8 @@ mod tests {
         assert_eq!(fee(LedgerKind::FeeDifference, 100), Some(-100));
         assert_eq!(fee(LedgerKind::Payout, -1), None);
         assert_eq!(fee(LedgerKind::Other, -500), None, "a spend of another copy has no known fee");
-        let given_up = Entry { gives_up: true, ..entry("2026-01-12T12:00:00Z", LedgerKind::Other, -500) };
+        let given_up =
+            Entry { gives_up: true, ..entry("2026-01-12T12:00:00Z", LedgerKind::Other, -500) };
         assert_eq!(line(given_up, "USD").fee_sats, Some(500));
     }
 
@@ -226,11 +246,18 @@ mod tests {
             totals.into_iter().map(|total| (total.period, total.sats, total.fee_sats)).collect()
         };
         let expected = [("2026-01-12", 300, 0), ("2026-01-13", -210, 10), ("2026-02-01", 1_000, 0)];
-        assert_eq!(sums(totals(&lines, DATE)), expected.map(|(day, sats, fee)| (day.to_owned(), sats, fee)));
+        assert_eq!(
+            sums(totals(&lines, DATE)),
+            expected.map(|(day, sats, fee)| (day.to_owned(), sats, fee))
+        );
         let expected = [("2026-01", 90, 10), ("2026-02", 1_000, 0)];
-        assert_eq!(sums(totals(&lines, MONTH)), expected.map(|(month, sats, fee)| (month.to_owned(), sats, fee)));
+        assert_eq!(
+            sums(totals(&lines, MONTH)),
+            expected.map(|(month, sats, fee)| (month.to_owned(), sats, fee))
+        );
         lines[0].worth_minor = None;
-        let months: Vec<Option<i64>> = totals(&lines, MONTH).into_iter().map(|total| total.worth_minor).collect();
+        let months: Vec<Option<i64>> =
+            totals(&lines, MONTH).into_iter().map(|total| total.worth_minor).collect();
         assert_eq!((months[0], months[1].is_some()), (None, true));
     }
 }

@@ -8,12 +8,12 @@ use tillgate_store::takings::TakingsRow;
 use tillgate_store::{Reader, StoreError};
 
 /// The most days of one request. The panel shows 30.
-pub(crate) const DAYS_MAX: usize = 100;
+pub const DAYS_MAX: usize = 100;
 const WEEK_DAYS: usize = 7;
 
 /// Consecutive days. The caller knows the time zone, so that each day may have another length.
 #[derive(Debug, Clone)]
-pub(crate) struct Days {
+pub struct Days {
     /// The beginning of each day, and then the end of the last day.
     bounds: Vec<Timestamp>,
     /// The number of the last days that make up the present week.
@@ -22,8 +22,10 @@ pub(crate) struct Days {
 
 /// The reason why times do not bound days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum NotDays {
-    #[error("must hold the beginning of each day and the end of the last one, at most {DAYS_MAX} days")]
+pub enum NotDays {
+    #[error(
+        "must hold the beginning of each day and the end of the last one, at most {DAYS_MAX} days"
+    )]
     Count,
     #[error("must hold times that ascend")]
     Order,
@@ -33,7 +35,7 @@ pub(crate) enum NotDays {
 
 /// The takings in one currency.
 #[derive(Debug)]
-pub(crate) struct Takings {
+pub struct Takings {
     pub currency: Currency,
     /// The sum of each day.
     pub days: Vec<TakingsRow>,
@@ -49,8 +51,9 @@ pub(crate) struct Takings {
 }
 
 impl Takings {
-    /// The price of the present week minus that of the same days of the week before; `None` if those had no takings.
-    pub(crate) fn week_change_minor(&self) -> Option<i64> {
+    /// The price of the present week minus that of the same days of the week before; `None` if
+    /// those had no takings.
+    pub fn week_change_minor(&self) -> Option<i64> {
         let before = &self.last_week_so_far;
         (before.payments > 0).then(|| self.week.price_minor.saturating_sub(before.price_minor))
     }
@@ -58,7 +61,7 @@ impl Takings {
 
 /// The takings in all currencies.
 #[derive(Debug)]
-pub(crate) struct AllTakings {
+pub struct AllTakings {
     /// The currency with the most payments.
     pub main: Takings,
     /// The other currencies with payments, the most payments first.
@@ -67,7 +70,7 @@ pub(crate) struct AllTakings {
 
 impl Days {
     /// Days from their bounds; the last `week` days make up the present week.
-    pub(crate) fn new(bounds: Vec<Timestamp>, week: usize) -> Result<Self, NotDays> {
+    pub fn new(bounds: Vec<Timestamp>, week: usize) -> Result<Self, NotDays> {
         let count = bounds.len().saturating_sub(1);
         if !(1..=DAYS_MAX).contains(&count) {
             return Err(NotDays::Count);
@@ -83,7 +86,7 @@ impl Days {
 }
 
 /// The takings of these days in each currency. If nothing was taken, the main currency is `first`.
-pub(crate) fn of(reader: &Reader<'_>, days: &Days, first: Currency) -> Result<AllTakings, StoreError> {
+pub fn of(reader: &Reader<'_>, days: &Days, first: Currency) -> Result<AllTakings, StoreError> {
     let mut taken = Vec::new();
     for currency in reader.currencies_taken()? {
         let takings = in_currency(reader, days, currency)?;
@@ -97,9 +100,9 @@ pub(crate) fn of(reader: &Reader<'_>, days: &Days, first: Currency) -> Result<Al
     Ok(AllTakings { main, others: others.collect() })
 }
 
-/// The value at the top of a chart of these days: 1, 2, 4, 6 or 8 times a power of ten, and no day is above it. Its half
-/// is a whole number of minor units.
-pub(crate) fn top_of_chart(days: &[TakingsRow]) -> i64 {
+/// The value at the top of a chart of these days: 1, 2, 4, 6 or 8 times a power of ten, and no day
+/// is above it. Its half is a whole number of minor units.
+pub fn top_of_chart(days: &[TakingsRow]) -> i64 {
     let highest = days.iter().map(|day| day.price_minor).max().unwrap_or(0);
     let mut power: i64 = 10;
     loop {
@@ -111,9 +114,15 @@ pub(crate) fn top_of_chart(days: &[TakingsRow]) -> i64 {
     }
 }
 
-fn in_currency(reader: &Reader<'_>, days: &Days, currency: Currency) -> Result<Takings, StoreError> {
+fn in_currency(
+    reader: &Reader<'_>,
+    days: &Days,
+    currency: Currency,
+) -> Result<Takings, StoreError> {
     let pairs = days.bounds.iter().zip(days.bounds.iter().skip(1));
-    let rows = pairs.map(|(from, to)| reader.takings(currency, *from, *to)).collect::<Result<Vec<_>, _>>()?;
+    let rows = pairs
+        .map(|(from, to)| reader.takings(currency, *from, *to))
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(Takings {
         currency,
         today: rows.last().copied().unwrap_or_default(),
@@ -140,10 +149,18 @@ mod tests {
 
     #[test]
     fn the_top_of_a_chart_is_round_and_above_each_day() {
-        let top = |minor: i64| top_of_chart(&[TakingsRow { price_minor: minor, ..TakingsRow::default() }]);
-        for (highest, expected) in
-            [(0, 10), (10, 10), (11, 20), (21, 40), (59_999, 60_000), (60_001, 80_000), (80_001, 100_000)]
-        {
+        let top = |minor: i64| {
+            top_of_chart(&[TakingsRow { price_minor: minor, ..TakingsRow::default() }])
+        };
+        for (highest, expected) in [
+            (0, 10),
+            (10, 10),
+            (11, 20),
+            (21, 40),
+            (59_999, 60_000),
+            (60_001, 80_000),
+            (80_001, 100_000),
+        ] {
             assert_eq!(top(highest), expected, "{highest}");
         }
         assert_eq!(top(i64::MAX), i64::MAX);
@@ -152,8 +169,9 @@ mod tests {
 
     #[test]
     fn days_ascend_and_contain_their_week() {
-        let days =
-            |times: &[i64], week| Days::new(times.iter().map(|ms| Timestamp::from_ms(*ms)).collect(), week).err();
+        let days = |times: &[i64], week| {
+            Days::new(times.iter().map(|ms| Timestamp::from_ms(*ms)).collect(), week).err()
+        };
         assert_eq!(days(&[0, 1], 1), None);
         assert_eq!(days(&[0, 82_800_000, 169_200_000], 2), None, "a day of 23 hours");
         assert_eq!(days(&[0], 1), Some(NotDays::Count));

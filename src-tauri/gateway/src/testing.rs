@@ -1,5 +1,5 @@
-//! A gateway on a sandbox in a temporary folder, for the tests of this crate. No loop runs: a test starts each look,
-//! pass and refresh itself, and never sleeps.
+//! A gateway on a sandbox in a temporary folder, for the tests of this crate. No loop runs: a test
+//! starts each look, pass and refresh itself, and never sleeps.
 
 pub mod limited_looks;
 pub mod socks;
@@ -40,7 +40,8 @@ use crate::watcher::Watcher;
 /// Half an hour, the lifetime of a payment.
 pub const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// The URL for notifications of the tests' payments. It has no server, so that the notifications stay in the outbox.
+/// The URL for notifications of the tests' payments. It has no server, so that the notifications
+/// stay in the outbox.
 pub const SHOP: &str = "http://shop.test/notify";
 
 /// The URL for notifications of the tests' anomalies.
@@ -99,7 +100,10 @@ impl World {
     }
 
     /// The same gateway with another store of secrets.
-    pub fn with_secrets(self, change: impl FnOnce(Arc<dyn SecretStore>) -> Arc<dyn SecretStore>) -> Self {
+    pub fn with_secrets(
+        self,
+        change: impl FnOnce(Arc<dyn SecretStore>) -> Arc<dyn SecretStore>,
+    ) -> Self {
         self.with(|gateway| gateway.secrets = change(Arc::clone(&gateway.secrets)))
     }
 
@@ -108,8 +112,15 @@ impl World {
         change(&mut gateway);
         let gateway = Arc::new(gateway);
         let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT).unwrap();
-        let (watcher, sender) = (Watcher::new(Arc::clone(&gateway)), Sender::new(Arc::clone(&gateway)));
-        let app = App { gateway: Arc::clone(&gateway), watcher, sender, notifier, receiver: Receiver::default() };
+        let (watcher, sender) =
+            (Watcher::new(Arc::clone(&gateway)), Sender::new(Arc::clone(&gateway)));
+        let app = App {
+            gateway: Arc::clone(&gateway),
+            watcher,
+            sender,
+            notifier,
+            receiver: Receiver::default(),
+        };
         Self { app: Arc::new(app), gateway, folder }
     }
 
@@ -162,7 +173,14 @@ impl World {
     /// Marks the database as restored from a backup, with a wallet as old as the chain.
     pub async fn begins_restore(&self, looks_ahead: u32, skip: u32) -> Restore {
         let (source, at) = (RestoreSource::Backup, self.gateway.clock.now());
-        let new = NewRestore { source, at, birth_height: Some(0), looks_ahead, skip, beside_another: false };
+        let new = NewRestore {
+            source,
+            at,
+            birth_height: Some(0),
+            looks_ahead,
+            skip,
+            beside_another: false,
+        };
         self.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap()
     }
 
@@ -174,7 +192,8 @@ impl World {
 
     /// Advances the clock without a look.
     pub fn advance_clock_ms(&self, ms: i64) {
-        let offset_ms = self.sandbox().advance_clock(u64::try_from(ms).unwrap().div_ceil(1_000)).unwrap();
+        let offset_ms =
+            self.sandbox().advance_clock(u64::try_from(ms).unwrap().div_ceil(1_000)).unwrap();
         self.gateway.clock_offset_ms.store(offset_ms, Ordering::SeqCst);
     }
 
@@ -186,8 +205,13 @@ impl World {
 
     /// The customer pays a payment. No look follows.
     pub fn customer_pays(&self, payment: &PaymentRow, amount_sats: u64) -> Txid {
-        let pay =
-            Pay { script: payment.script.clone(), amount_sats, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
+        let pay = Pay {
+            script: payment.script.clone(),
+            amount_sats,
+            parts: 1,
+            fee_rate_sat_vb: None,
+            confirmations: 0,
+        };
         self.sandbox().pay(pay, self.now_ms()).unwrap()[0]
     }
 
@@ -216,7 +240,8 @@ impl World {
     /// A payment of 10 USD to the wallet's next address. The wallet must exist.
     pub async fn payment_to_wallet(&self) -> PaymentRow {
         let address = self.gateway.wallet.get().unwrap().addresses.give().unwrap();
-        self.insert_payment_at(PolicySettings::default(), |_| address.script, Some(address.index)).await
+        self.insert_payment_at(PolicySettings::default(), |_| address.script, Some(address.index))
+            .await
     }
 
     /// A payment of 10 USD to the wallet's address of this index, even if it was given before.
@@ -225,7 +250,11 @@ impl World {
         self.insert_payment_at(PolicySettings::default(), |_| script, Some(index)).await
     }
 
-    async fn insert_payment(&self, policy: PolicySettings, script: impl FnOnce(&Id) -> ScriptBuf) -> PaymentRow {
+    async fn insert_payment(
+        &self,
+        policy: PolicySettings,
+        script: impl FnOnce(&Id) -> ScriptBuf,
+    ) -> PaymentRow {
         self.insert_payment_at(policy, script, None).await
     }
 
@@ -246,8 +275,9 @@ impl World {
         let payment = Payment::open(id, &price, &policy, None, now);
         let row = PaymentRow {
             seq: 0,
-            derivation_index: index
-                .unwrap_or_else(|| u32::from_be_bytes(id.as_bytes()[..4].try_into().unwrap()) >> 1 | 1 << 30),
+            derivation_index: index.unwrap_or_else(|| {
+                u32::from_be_bytes(id.as_bytes()[..4].try_into().unwrap()) >> 1 | 1 << 30
+            }),
             address: Address::from_script(&script, Network::Regtest).unwrap().to_string(),
             script,
             key_id: None,
@@ -322,17 +352,14 @@ impl World {
         id
     }
 
-    /// The payout's present row.
     pub fn payout(&self, id: &Id) -> PayoutRow {
         self.gateway.store.read(|reader| reader.payout(id)).unwrap().unwrap()
     }
 
-    /// The payment's present row.
     pub fn reload_payment(&self, id: &Id) -> PaymentRow {
         self.gateway.store.read(|reader| reader.payment(id)).unwrap().unwrap()
     }
 
-    /// The payment's present state.
     pub fn state(&self, payment: &PaymentRow) -> PaymentState {
         self.reload_payment(&payment.payment.id).payment.state
     }
@@ -345,7 +372,10 @@ impl World {
 
     /// One field of each body of [`Self::notified`].
     pub fn notified_field(&self, subject: &Id, field: &str) -> Vec<String> {
-        self.notified(subject).iter().map(|body| body[field].to_string().trim_matches('"').to_owned()).collect()
+        self.notified(subject)
+            .iter()
+            .map(|body| body[field].to_string().trim_matches('"').to_owned())
+            .collect()
     }
 }
 

@@ -1,7 +1,9 @@
-//! Watches the chain. One look takes a view of the chain, recomputes the affected payments, and stores the result.
+//! Watches the chain. One look takes a view of the chain, recomputes the affected payments, and
+//! stores the result.
 //!
-//! Looks are level-triggered: after a reorganisation, a replacement, a crash or a suspend, the next look is the
-//! recovery. No database transaction waits for the network. The state in memory stays valid after a failed commit.
+//! Looks are level-triggered: after a reorganisation, a replacement, a crash or a suspend, the next
+//! look is the recovery. No database transaction waits for the network. The state in memory stays
+//! valid after a failed commit.
 
 mod accept;
 mod ancestors;
@@ -12,7 +14,7 @@ mod error;
 mod findings;
 mod look;
 mod lookahead;
-pub(crate) mod package;
+pub mod package;
 mod receipt_rebroadcasts;
 mod restored;
 mod storing;
@@ -30,20 +32,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gateway::Gateway;
 
-pub(crate) use accept::AcceptError;
-pub(crate) use cancel::CancelError;
-pub(crate) use error::WatchError;
-pub(crate) use look::LookPermit;
+pub use accept::AcceptError;
+pub use cancel::CancelError;
+pub use error::WatchError;
+pub use look::LookPermit;
 #[cfg(test)]
-pub(crate) use restored::HeldAfterScan;
+pub use restored::HeldAfterScan;
 
 use look::{Patience, Progress};
 
-/// Time between looks, chosen for a customer waiting at a counter. Timers stop while the machine is suspended, so the
-/// first look after a resume is at most this late.
+/// Time between looks, chosen for a customer waiting at a counter. Timers stop while the machine is
+/// suspended, so the first look after a resume is at most this late.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Least time between looks after wake-ups from the backend, so that a flood of transactions cannot cause more looks.
+/// Least time between looks after wake-ups from the backend, so that a flood of transactions cannot
+/// cause more looks.
 const WOKEN_EVERY: Duration = Duration::from_millis(50);
 
 /// Watches the chain of one environment.
@@ -75,11 +78,13 @@ impl Watcher {
         self.hold().await.look().await
     }
 
-    /// Looks once, but does not wait for a long look, which needs more than one answer of the backend.
+    /// Looks once, but does not wait for a long look, which needs more than one answer of the
+    /// backend.
     ///
     /// # Errors
-    /// [`WatchError::Behind`] for such a look. This is no failure: later looks continue after the stored part.
-    pub(crate) async fn look_soon(&self) -> Result<(), WatchError> {
+    /// [`WatchError::Behind`] for such a look. This is no failure: later looks continue after the
+    /// stored part.
+    pub async fn look_soon(&self) -> Result<(), WatchError> {
         let mut permit = tokio::select! {
             biased;
             permit = self.hold() => permit,
@@ -88,30 +93,37 @@ impl Watcher {
         permit.look_with(Patience::OneAnswer).await
     }
 
-    /// Accepts the coins received for a payment on behalf of `actor`, whom the audit names. `agreed_sats` is the sum
-    /// that staff saw: fails if less is left.
+    /// Accepts the coins received for a payment on behalf of `actor`, whom the audit names.
+    /// `agreed_sats` is the sum that staff saw: fails if less is left.
     ///
     /// # Errors
     /// Fails when the coins cannot be accepted. Nothing is stored then.
-    pub async fn accept(&self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
+    pub async fn accept(
+        &self,
+        id: Id,
+        agreed_sats: Option<u64>,
+        actor: &str,
+    ) -> Result<(), AcceptError> {
         self.hold().await.accept(id, agreed_sats, actor).await
     }
 
     /// Cancels a NEW payment without coins on behalf of `actor`, whom the audit names.
     ///
     /// # Errors
-    /// Fails when coins were seen, or when the chain cannot be looked at now. Nothing is stored then.
+    /// Fails when coins were seen, or when the chain cannot be looked at now. Nothing is stored
+    /// then.
     pub async fn cancel(&self, id: Id, actor: &str) -> Result<(), CancelError> {
         self.hold().await.cancel(id, actor).await
     }
 
-    /// Looks at the chain until `shutdown`. The current look, or the current part of a long one, is finished first.
+    /// Looks at the chain until `shutdown`. The current look, or the current part of a long one, is
+    /// finished first.
     pub async fn run(&self, shutdown: CancellationToken) {
         self.run_every(LOOK_EVERY, shutdown).await;
     }
 
     /// Like [`Self::run`], with a given interval. Wake-ups from the backend start further looks.
-    pub(crate) async fn run_every(&self, every: Duration, shutdown: CancellationToken) {
+    pub async fn run_every(&self, every: Duration, shutdown: CancellationToken) {
         // This function runs once.
         let _ = self.shutdown.set(shutdown.clone());
         let mut tick = interval(every);

@@ -1,7 +1,8 @@
 //! Judges regtest blocks by Bitcoin Core's own consensus rules.
 //!
-//! The only argument is an empty folder. The program reads one block in hexadecimal per line. For each block it writes
-//! a line: height and hash of the best block, and the verdict if the block was refused.
+//! The only argument is an empty folder. The program reads one block in hexadecimal per line. For
+//! each block it writes a line: height and hash of the best block, and the verdict if the block was
+//! refused.
 
 use std::error::Error;
 use std::io::{BufRead as _, Write as _};

@@ -1,5 +1,6 @@
-//! The ballast: a file that reserves room on the disk. On a full disk the file is emptied, so that the acts of staff
-//! can be written. A file shorter than [`BALLAST_BYTES`] was emptied; a missing file was never made.
+//! The ballast: a file that reserves room on the disk. On a full disk the file is emptied, so that
+//! the acts of staff can be written. A file shorter than [`BALLAST_BYTES`] was emptied; a missing
+//! file was never made.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,24 +11,30 @@ use super::disk::{self, Disk};
 /// The size of the ballast, enough for thousands of acts of staff.
 const BALLAST_BYTES: u64 = 32 << 20;
 
-/// The disk counts as full below this number of free bytes. An act of staff, with its whole commit, takes less.
+/// The disk counts as full below this number of free bytes. An act of staff, with its whole commit,
+/// takes less.
 const ACT_BYTES: u64 = 4_000_000;
 
 /// The file's name in an environment's folder.
 const BALLAST: &str = "ballast";
 
-/// Empties the ballast in `folder` if the disk is full. An error is only logged, because the write that needs the room
-/// reports its own error.
+/// Empties the ballast in `folder` if the disk is full. An error is only logged, because the write
+/// that needs the room reports its own error.
 pub fn give_up_if_full(folder: &Path) {
-    if disk::free_bytes(folder).is_none_or(|free| free >= ACT_BYTES) || held_bytes(folder).unwrap_or(0) == 0 {
+    if disk::free_bytes(folder).is_none_or(|free| free >= ACT_BYTES)
+        || held_bytes(folder).unwrap_or(0) == 0
+    {
         return;
     }
-    match OpenOptions::new().write(true).open(folder.join(BALLAST)).and_then(|file| file.set_len(0)) {
+    match OpenOptions::new().write(true).open(folder.join(BALLAST)).and_then(|file| file.set_len(0))
+    {
         Ok(()) => tracing::error!(
             "the disk is full, and the reserve of {} was freed for acts of staff: make room",
             megabytes()
         ),
-        Err(error) => tracing::error!(%error, "the disk is full, and the ballast cannot be emptied"),
+        Err(error) => {
+            tracing::error!(%error, "the disk is full, and the ballast cannot be emptied")
+        }
     }
 }
 
@@ -39,7 +46,9 @@ pub fn given_up(folder: &Path) -> Option<ReserveFreed> {
 
 /// The ballast is gone.
 #[derive(Debug, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-#[error("the disk was full, and the reserve of {reserve} was freed for acts of staff: make room for a new reserve")]
+#[error(
+    "the disk was full, and the reserve of {reserve} was freed for acts of staff: make room for a new reserve"
+)]
 pub struct ReserveFreed {
     reserve: String,
 }
@@ -134,6 +143,9 @@ mod tests {
         std::fs::write(folder.path().join(BALLAST), "").unwrap();
         assert!(given_up(folder.path()).unwrap().to_string().contains("make room"));
         make(folder.path()).unwrap();
-        assert_eq!((held_bytes(folder.path()), given_up(folder.path())), (Some(BALLAST_BYTES), None));
+        assert_eq!(
+            (held_bytes(folder.path()), given_up(folder.path())),
+            (Some(BALLAST_BYTES), None)
+        );
     }
 }

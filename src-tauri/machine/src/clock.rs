@@ -1,9 +1,9 @@
 //! The environment's clock. Only this file reads the machine's clocks.
 //!
-//! The clock starts from the wall clock and runs by the boot-time clock, which counts sleep and never steps. A step of
-//! the wall clock by more than a minute is reported, and followed once it has lasted five minutes. The clock never goes
-//! backwards: after a step back it runs at half speed until it is level with the wall clock. So no decision is undone
-//! and no wait lasts for ever.
+//! The clock starts from the wall clock and runs by the boot-time clock, which counts sleep and
+//! never steps. A step of the wall clock by more than a minute is reported, and followed once it
+//! has lasted five minutes. The clock never goes backwards: after a step back it runs at half speed
+//! until it is level with the wall clock. So no decision is undone and no wait lasts for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,7 +17,8 @@ use crate::fail_points;
 /// Largest step of the wall clock that counts as an adjustment and is not reported.
 const STEP_TOLERATED_MS: i64 = 60_000;
 
-/// Time that a step must last before it is followed, because a clock set by mistake is usually set back soon.
+/// Time that a step must last before it is followed, because a clock set by mistake is usually set
+/// back soon.
 const STEP_BELIEVED_AFTER_MS: i64 = 300_000;
 
 /// Shortest time for which half speed is computed, so that rounding loses no milliseconds.
@@ -30,15 +31,16 @@ const ASK_CLOCK_EVERY: Duration = Duration::from_secs(1);
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
-    /// The followed forward step with this number, counted from 0; `None` if there were fewer. A step is listed before
-    /// `now` returns a time after the step.
+    /// The followed forward step with this number, counted from 0; `None` if there were fewer. A
+    /// step is listed before `now` returns a time after the step.
     fn step_forward(&self, number: usize) -> Option<StepForward> {
         let _ = number;
         None
     }
 }
 
-/// A forward step of the machine's clock that the environment's clock followed. The skipped time did not really pass.
+/// A forward step of the machine's clock that the environment's clock followed. The skipped time
+/// did not really pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepForward {
     /// The last time that `now` returned before the step.
@@ -47,7 +49,8 @@ pub struct StepForward {
     pub by_ms: i64,
 }
 
-/// The time of the machine's wall clock, for `webhook-timestamp` and other uses outside the environment.
+/// The time of the machine's wall clock, for `webhook-timestamp` and other uses outside the
+/// environment.
 pub fn machine_now() -> Timestamp {
     let (step_ms, _) = fail_points::clock_steps_ms();
     Timestamp::from_ms(wall_ms().saturating_add(step_ms))
@@ -67,13 +70,15 @@ pub fn local_offset_ms(at: Timestamp) -> i64 {
     i64::from(Local.offset_from_utc_datetime(&utc).fix().local_minus_utc()) * 1_000
 }
 
-/// Waits until `clock` shows `at`, and returns within a second after it. It polls the clock, because timers stop while
-/// the machine sleeps, and `clock` may jump.
+/// Waits until `clock` shows `at`, and returns within a second after it. It polls the clock,
+/// because timers stop while the machine sleeps, and `clock` may jump.
 pub async fn sleep_until(clock: &dyn Clock, at: Timestamp) {
     loop {
         let left_ms = at.ms().saturating_sub(clock.now().ms());
         match u64::try_from(left_ms) {
-            Ok(left_ms @ 1..) => tokio::time::sleep(ASK_CLOCK_EVERY.min(Duration::from_millis(left_ms))).await,
+            Ok(left_ms @ 1..) => {
+                tokio::time::sleep(ASK_CLOCK_EVERY.min(Duration::from_millis(left_ms))).await
+            }
             Ok(0) | Err(_) => return,
         }
     }
@@ -88,8 +93,9 @@ impl Moment {
         Self(read_machine())
     }
 
-    /// Whether at most `ms` have passed since this moment, by both clocks. The wall clock also counts a pause of the
-    /// machine that the boot-time clock misses. False if either clock was set back.
+    /// Whether at most `ms` have passed since this moment, by both clocks. The wall clock also
+    /// counts a pause of the machine that the boot-time clock misses. False if either clock was set
+    /// back.
     pub fn is_within(self, ms: i64) -> bool {
         self.is_within_at(ms, read_machine())
     }
@@ -132,7 +138,10 @@ impl Clock for SystemClock {
             }
             Some(StepEvent::Undone) => tracing::info!("the machine's clock was set right again"),
             Some(StepEvent::Taken { by_ms }) => {
-                tracing::warn!(by_ms, "the gateway's clock follows the machine's, which was set five minutes ago");
+                tracing::warn!(
+                    by_ms,
+                    "the gateway's clock follows the machine's, which was set five minutes ago"
+                );
             }
         }
         Timestamp::from_ms(now_ms.saturating_add(self.offset_ms.load(Ordering::SeqCst)))
@@ -201,13 +210,16 @@ impl RunningClock {
 
     fn compare(&mut self, reading: Reading) -> Option<StepEvent> {
         // A step back that half speed is still making up for is no new step.
-        let expected_ms = reading.boot_ms.saturating_add(self.ahead_of_boot_ms).saturating_sub(self.excess_ms);
+        let expected_ms =
+            reading.boot_ms.saturating_add(self.ahead_of_boot_ms).saturating_sub(self.excess_ms);
         let by_ms = reading.wall_ms.saturating_sub(expected_ms);
         if by_ms.saturating_abs() <= STEP_TOLERATED_MS {
             return self.step.take().map(|_| StepEvent::Undone);
         }
         match self.step {
-            Some(step) if by_ms.saturating_sub(step.by_ms).saturating_abs() <= STEP_TOLERATED_MS => {
+            Some(step)
+                if by_ms.saturating_sub(step.by_ms).saturating_abs() <= STEP_TOLERATED_MS =>
+            {
                 if reading.boot_ms.saturating_sub(step.since_boot_ms) < STEP_BELIEVED_AFTER_MS {
                     return None;
                 }
@@ -227,7 +239,8 @@ impl RunningClock {
         self.excess_ms = wanted_ms.min(0).saturating_neg();
         if wanted_ms > 0 {
             self.ahead_of_boot_ms = self.ahead_of_boot_ms.saturating_add(wanted_ms);
-            self.forward.push(StepForward { from: Timestamp::from_ms(self.latest_ms), by_ms: wanted_ms });
+            self.forward
+                .push(StepForward { from: Timestamp::from_ms(self.latest_ms), by_ms: wanted_ms });
         }
         self.slewed_boot_ms = boot_ms;
     }
@@ -246,7 +259,10 @@ impl RunningClock {
 
 fn read_machine() -> Reading {
     let (wall_step_ms, boot_step_ms) = fail_points::clock_steps_ms();
-    Reading { wall_ms: wall_ms().saturating_add(wall_step_ms), boot_ms: boot_ms().saturating_add(boot_step_ms) }
+    Reading {
+        wall_ms: wall_ms().saturating_add(wall_step_ms),
+        boot_ms: boot_ms().saturating_add(boot_step_ms),
+    }
 }
 
 #[cfg(unix)]
@@ -268,7 +284,8 @@ fn boot_ms() -> i64 {
     static START: OnceLock<Instant> = OnceLock::new();
     #[expect(clippy::disallowed_methods, reason = "this file is the one that reads the clock")]
     let now = Instant::now();
-    i64::try_from(now.saturating_duration_since(*START.get_or_init(|| now)).as_millis()).unwrap_or(i64::MAX)
+    i64::try_from(now.saturating_duration_since(*START.get_or_init(|| now)).as_millis())
+        .unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -292,14 +309,21 @@ mod tests {
     fn the_clock_runs_by_the_boot_time_clock() {
         let mut clock = started();
         assert_eq!(read(&mut clock, 5, 0), (5, None));
-        assert_eq!(read(&mut clock, 10 * MINUTE, MINUTE), (10 * MINUTE, None), "a minute is an adjustment");
+        assert_eq!(
+            read(&mut clock, 10 * MINUTE, MINUTE),
+            (10 * MINUTE, None),
+            "a minute is an adjustment"
+        );
     }
 
     #[test]
     fn a_step_is_reported_once_and_taken_over_after_five_minutes() {
         let mut clock = started();
         let hour = 60 * MINUTE;
-        assert_eq!(read(&mut clock, 1_000, hour), (1_000, Some(StepEvent::Noticed { by_ms: hour })));
+        assert_eq!(
+            read(&mut clock, 1_000, hour),
+            (1_000, Some(StepEvent::Noticed { by_ms: hour }))
+        );
         assert_eq!(read(&mut clock, 1_000 + 5 * MINUTE - 1, hour), (1_000 + 5 * MINUTE - 1, None));
         assert_eq!(
             read(&mut clock, 1_000 + 5 * MINUTE, hour),
@@ -340,7 +364,11 @@ mod tests {
         );
         assert_eq!(read(&mut clock, 7 * MINUTE, back), (6 * MINUTE, None));
         assert_eq!(read(&mut clock, 25 * MINUTE, back), (15 * MINUTE, None));
-        assert_eq!(read(&mut clock, 40 * MINUTE, back), (30 * MINUTE, None), "level with the wall clock");
+        assert_eq!(
+            read(&mut clock, 40 * MINUTE, back),
+            (30 * MINUTE, None),
+            "level with the wall clock"
+        );
         assert_eq!(clock.forward, [], "a step back is no forward step");
     }
 
@@ -354,14 +382,29 @@ mod tests {
         }
         read(&mut clock, 2 * MINUTE, day);
         let ahead = 2 * MINUTE + believed;
-        assert_eq!(read(&mut clock, ahead, day), (ahead + day, Some(StepEvent::Taken { by_ms: day })));
+        assert_eq!(
+            read(&mut clock, ahead, day),
+            (ahead + day, Some(StepEvent::Taken { by_ms: day }))
+        );
         // Set right again, the clock undoes no decision.
         read(&mut clock, ahead + MINUTE, 0);
         let back = ahead + MINUTE + believed;
         assert_eq!(read(&mut clock, back, 0), (back + day, Some(StepEvent::Taken { by_ms: -day })));
-        assert_eq!(read(&mut clock, back + day, 0), (back + day + day / 2, None), "half a day passes in a whole day");
-        assert_eq!(read(&mut clock, back + 2 * day, 0), (back + 2 * day, None), "level with the wall clock");
-        assert_eq!(read(&mut clock, back + 3 * day, 0), (back + 3 * day, None), "the clock runs at full speed again");
+        assert_eq!(
+            read(&mut clock, back + day, 0),
+            (back + day + day / 2, None),
+            "half a day passes in a whole day"
+        );
+        assert_eq!(
+            read(&mut clock, back + 2 * day, 0),
+            (back + 2 * day, None),
+            "level with the wall clock"
+        );
+        assert_eq!(
+            read(&mut clock, back + 3 * day, 0),
+            (back + 3 * day, None),
+            "the clock runs at full speed again"
+        );
     }
 
     #[test]
@@ -393,7 +436,9 @@ mod tests {
         let wait = sleep_until(&clock, Timestamp::from_ms(START + 60 * MINUTE));
         let sleep = async { clock.0.store(START + 60 * MINUTE, Ordering::SeqCst) };
         let both = async { tokio::join!(wait, sleep) };
-        tokio::time::timeout(Duration::from_secs(60), both).await.expect("the wait ends once the clock shows its time");
+        tokio::time::timeout(Duration::from_secs(60), both)
+            .await
+            .expect("the wait ends once the clock shows its time");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The folder of an environment's files, closed to other users, and the lock that gives it to one process.
+//! The folder of an environment's files, closed to other users, and the lock that gives it to one
+//! process.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -21,8 +22,9 @@ pub const LOCK: &str = "lock";
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// The locked file. The system releases the lock when the file is closed, also by a crash. `None` only on Windows:
-    /// during the move ([`Self::settle`]), and after it if another process has taken the lock.
+    /// The locked file. The system releases the lock when the file is closed, also by a crash.
+    /// `None` only on Windows: during the move ([`Self::settle`]), and after it if another process
+    /// has taken the lock.
     held: Option<File>,
     made: MadeFolders,
 }
@@ -49,7 +51,9 @@ pub enum DataDirError {
         /// ` (process 123)`, if known.
         process: String,
     },
-    #[error("there is no data directory {path}: check --data-dir and --environment; `tillgate serve` makes a new one")]
+    #[error(
+        "there is no data directory {path}: check --data-dir and --environment; `tillgate serve` makes a new one"
+    )]
     Missing {
         /// The environment's folder.
         path: PathBuf,
@@ -78,9 +82,13 @@ impl DataDir {
     /// Opens and locks the environment's folder below `base`.
     ///
     /// # Errors
-    /// When the folder is missing and must not be made, another process uses it, another user may have prepared it, or
-    /// it cannot be created.
-    pub fn open(base: &Path, environment: Environment, if_missing: IfMissing) -> Result<Self, DataDirError> {
+    /// When the folder is missing and must not be made, another process uses it, another user may
+    /// have prepared it, or it cannot be created.
+    pub fn open(
+        base: &Path,
+        environment: Environment,
+        if_missing: IfMissing,
+    ) -> Result<Self, DataDirError> {
         let path = env_dir(base, environment);
         if !exists(base, environment)? && if_missing == IfMissing::Refuse {
             return Err(DataDirError::Missing { path });
@@ -95,14 +103,19 @@ impl DataDir {
         let lock = Some(lock(&path)?);
         // Another process may have locked and used the folder before.
         let is_unused = database(&path).symlink_metadata().is_err();
-        Ok(Self { path, held: lock, made: MadeFolders { environment: is_new && is_unused, base: base_is_new } })
+        Ok(Self {
+            path,
+            held: lock,
+            made: MadeFolders { environment: is_new && is_unused, base: base_is_new },
+        })
     }
 
-    /// Opens and locks the folder in which an environment is restored, beside the environment's own folder. It may be
-    /// new, or left by an interrupted restore.
+    /// Opens and locks the folder in which an environment is restored, beside the environment's own
+    /// folder. It may be new, or left by an interrupted restore.
     ///
     /// # Errors
-    /// When another process is restoring, another user may have prepared the folder, or it cannot be created.
+    /// When another process is restoring, another user may have prepared the folder, or it cannot
+    /// be created.
     pub fn restoring(base: &Path, environment: Environment) -> Result<Self, DataDirError> {
         trust::may_hold_ours(base)?;
         let path = restoring_dir(base, environment);
@@ -113,16 +126,20 @@ impl DataDir {
         Ok(Self { path, held: lock, made: MadeFolders::default() })
     }
 
-    /// Moves a restored environment to its own folder, atomically and durably, and returns that folder. No other
-    /// process can open the environment while this value lives.
+    /// Moves a restored environment to its own folder, atomically and durably, and returns that
+    /// folder. No other process can open the environment while this value lives.
     ///
-    /// Windows moves no folder with an open file, and none onto an existing folder. So the lock is released there
-    /// during the move. Another restore that takes the lock makes the move fail; then neither restore makes an
-    /// environment.
+    /// Windows moves no folder with an open file, and none onto an existing folder. So the lock is
+    /// released there during the move. Another restore that takes the lock makes the move fail;
+    /// then neither restore makes an environment.
     ///
     /// # Errors
     /// When the environment exists already, or the folder cannot be moved.
-    pub fn settle(&mut self, base: &Path, environment: Environment) -> Result<PathBuf, DataDirError> {
+    pub fn settle(
+        &mut self,
+        base: &Path,
+        environment: Environment,
+    ) -> Result<PathBuf, DataDirError> {
         let settled = env_dir(base, environment);
         let failed = |action, path: &Path| {
             let path = path.to_owned();
@@ -135,9 +152,11 @@ impl DataDir {
             let _ = std::fs::remove_dir(&settled);
         }
         // The move replaces an empty folder, and fails for any other.
-        std::fs::rename(&self.path, &settled).map_err(failed("moving the restored folder to", &settled))?;
+        std::fs::rename(&self.path, &settled)
+            .map_err(failed("moving the restored folder to", &settled))?;
         if cfg!(windows) {
-            // If another process has taken the lock already, that process opens a complete environment.
+            // If another process has taken the lock already, that process opens a complete
+            // environment.
             self.held = lock(&settled).ok();
         }
         sync_folder(base).map_err(failed("writing the folder", base))?;
@@ -194,7 +213,8 @@ pub fn base(named: Option<&Path>) -> Result<PathBuf, DataDirError> {
 /// The files that the systemd unit reads at each start. They may hold a passphrase.
 pub fn unit_files() -> Vec<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "tillgate");
-    dirs.map(|dirs| ["serve.env", "passphrase"].map(|name| dirs.config_dir().join(name)).to_vec()).unwrap_or_default()
+    dirs.map(|dirs| ["serve.env", "passphrase"].map(|name| dirs.config_dir().join(name)).to_vec())
+        .unwrap_or_default()
 }
 
 /// Whether there is a data directory of the environment below `base`.
@@ -244,18 +264,22 @@ fn create_private(path: &Path) -> Result<bool, DataDirError> {
     let is_new = make_private(path)?;
     #[cfg(unix)]
     {
-        let failed =
-            |source| DataDirError::Io { action: "denying others access to the folder", path: path.to_owned(), source };
+        let failed = |source| DataDirError::Io {
+            action: "denying others access to the folder",
+            path: path.to_owned(),
+            source,
+        };
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(path, mode).map_err(failed)?;
     }
     Ok(is_new)
 }
 
-/// Makes a folder for its owner alone, and missing folders above it. Returns whether the folder was missing. An
-/// existing folder keeps its mode.
+/// Makes a folder for its owner alone, and missing folders above it. Returns whether the folder was
+/// missing. An existing folder keeps its mode.
 fn make_private(path: &Path) -> Result<bool, DataDirError> {
-    let failed = |source| DataDirError::Io { action: "creating the folder", path: path.to_owned(), source };
+    let failed =
+        |source| DataDirError::Io { action: "creating the folder", path: path.to_owned(), source };
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -283,7 +307,10 @@ fn lock(env_dir: &Path) -> Result<File, DataDirError> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            return Err(DataDirError::InUse { path: env_dir.to_owned(), process: holder(&mut file) });
+            return Err(DataDirError::InUse {
+                path: env_dir.to_owned(),
+                process: holder(&mut file),
+            });
         }
         Err(TryLockError::Error(source)) => return Err(failed("locking")(source)),
     }
@@ -298,7 +325,9 @@ fn holder(file: &mut File) -> String {
     const DIGITS_MAX: u64 = 20;
     let mut text = String::new();
     match file.take(DIGITS_MAX).read_to_string(&mut text) {
-        Ok(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => format!(" (process {text})"),
+        Ok(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!(" (process {text})")
+        }
         Ok(_) | Err(_) => String::new(),
     }
 }
@@ -311,7 +340,9 @@ mod tests {
     fn a_second_process_is_refused_until_the_first_is_done() {
         let folder = tempfile::tempdir().unwrap();
         let first = DataDir::open(folder.path(), Environment::Test, IfMissing::Make).unwrap();
-        let error = DataDir::open(folder.path(), Environment::Test, IfMissing::Make).unwrap_err().to_string();
+        let error = DataDir::open(folder.path(), Environment::Test, IfMissing::Make)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(&format!("(process {})", std::process::id())), "{error}");
         assert!(error.contains("--data-dir"), "{error}");
         drop(first);
@@ -333,7 +364,8 @@ mod tests {
     fn the_environments_do_not_hinder_each_other() {
         let folder = tempfile::tempdir().unwrap();
         let test = DataDir::open(folder.path(), Environment::Test, IfMissing::Make).unwrap();
-        let production = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
+        let production =
+            DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         assert_ne!(test.path(), production.path());
     }
 
@@ -345,7 +377,8 @@ mod tests {
         let open = folder.path().join("data").join("test");
         std::fs::create_dir_all(&open).unwrap();
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let dir = DataDir::open(&folder.path().join("data"), Environment::Test, IfMissing::Make).unwrap();
+        let dir =
+            DataDir::open(&folder.path().join("data"), Environment::Test, IfMissing::Make).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(dir.path()), 0o700);
         assert_eq!(mode(&dir.path().join("lock")), 0o600);
@@ -355,7 +388,8 @@ mod tests {
     fn a_missing_folder_is_named_in_the_error_and_not_made() {
         let folder = tempfile::tempdir().unwrap();
         let typo = folder.path().join("tilgate");
-        let refuse = || DataDir::open(&typo, Environment::Test, IfMissing::Refuse).unwrap_err().to_string();
+        let refuse =
+            || DataDir::open(&typo, Environment::Test, IfMissing::Refuse).unwrap_err().to_string();
         assert!(refuse().contains(&typo.join("test").display().to_string()), "{}", refuse());
         assert!(!typo.exists(), "nothing was made");
         // A folder of that name without a database is no data directory, and is left as it is.
@@ -372,16 +406,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         let base = folder.path().join("data");
-        let refused = || DataDir::open(&base, Environment::Test, IfMissing::Make).unwrap_err().to_string();
+        let refused =
+            || DataDir::open(&base, Environment::Test, IfMissing::Make).unwrap_err().to_string();
         std::fs::create_dir_all(base.join("test")).unwrap();
-        for name in ["tillgate.db", "tillgate.db-wal", "sandbox.db", "lock", "control.sock", "secrets.json"] {
+        for name in
+            ["tillgate.db", "tillgate.db-wal", "sandbox.db", "lock", "control.sock", "secrets.json"]
+        {
             let link = base.join("test").join(name);
             symlink(&target, &link).unwrap();
-            assert!(refused().contains(name) && refused().contains("symbolic link"), "{}", refused());
+            assert!(
+                refused().contains(name) && refused().contains("symbolic link"),
+                "{}",
+                refused()
+            );
             std::fs::remove_file(&link).unwrap();
             std::fs::write(folder.path().join("diary"), "dear diary").unwrap();
             std::fs::hard_link(folder.path().join("diary"), &link).unwrap();
-            assert!(refused().contains(name) && refused().contains("several names"), "{}", refused());
+            assert!(
+                refused().contains(name) && refused().contains("several names"),
+                "{}",
+                refused()
+            );
             assert_eq!(std::fs::read_to_string(folder.path().join("diary")).unwrap(), "dear diary");
             std::fs::remove_file(link).unwrap();
         }
@@ -407,7 +452,8 @@ mod tests {
         open(0o755).unwrap();
     }
 
-    /// Only root can give files to another user. For other users the test prints that it was skipped.
+    /// Only root can give files to another user. For other users the test prints that it was
+    /// skipped.
     #[cfg(unix)]
     #[test]
     fn files_and_folders_of_another_user_are_refused() {
@@ -422,7 +468,8 @@ mod tests {
         let refused = |what: &Path| {
             chown(what, Some(NOBODY), None).unwrap();
             for if_missing in [IfMissing::Make, IfMissing::Refuse] {
-                let why = DataDir::open(&base, Environment::Test, if_missing).unwrap_err().to_string();
+                let why =
+                    DataDir::open(&base, Environment::Test, if_missing).unwrap_err().to_string();
                 assert!(why.contains("another user (uid 65534)"), "{}: {why}", what.display());
             }
             chown(what, Some(0), None).unwrap();
@@ -434,7 +481,8 @@ mod tests {
         refused(&base.join("test").join("tillgate.db"));
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&base, &link).unwrap();
-        DataDir::open(&link, Environment::Test, IfMissing::Make).expect("the user's own link to the base is accepted");
+        DataDir::open(&link, Environment::Test, IfMissing::Make)
+            .expect("the user's own link to the base is accepted");
         std::os::unix::fs::lchown(&link, Some(NOBODY), None).unwrap();
         DataDir::open(&link, Environment::Test, IfMissing::Make).unwrap_err();
     }
@@ -444,7 +492,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        let error = DataDir::open(&file, Environment::Test, IfMissing::Make).unwrap_err().to_string();
+        let error =
+            DataDir::open(&file, Environment::Test, IfMissing::Make).unwrap_err().to_string();
         assert!(error.starts_with("creating the folder") && error.contains("file"), "{error}");
     }
 }

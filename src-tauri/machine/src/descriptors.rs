@@ -1,11 +1,12 @@
 //! The limit of open file descriptors, which connections, databases and sockets share.
 
-/// The wanted limit, more than the gateway ever uses. It is not the system's maximum, because some systems reject the
-/// maximum that they report.
+/// The wanted limit, more than the gateway ever uses. It is not the system's maximum, because some
+/// systems reject the maximum that they report.
 #[cfg(unix)]
 const WANTED: u64 = 8_192;
 
-/// Raises this process's limit of open file descriptors to [`WANTED`] or the system's maximum, and returns the limit.
+/// Raises this process's limit of open file descriptors to [`WANTED`] or the system's maximum, and
+/// returns the limit.
 #[cfg(unix)]
 pub fn raise_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -39,7 +40,12 @@ mod tests {
     #[test]
     fn the_returned_limit_is_in_effect_and_a_second_call_keeps_it() {
         let limit = raise_limit();
-        assert_eq!(rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX), limit);
+        assert_eq!(
+            rustix::process::getrlimit(rustix::process::Resource::Nofile)
+                .current
+                .unwrap_or(u64::MAX),
+            limit
+        );
         assert_eq!(raise_limit(), limit);
     }
 }

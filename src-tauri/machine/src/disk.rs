@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::environment::Environment;
 use super::owed::{Owed, Promise};
 
-/// Production refuses new records below this free room, so that promised ones can still be written (interface,
-/// "Errors").
+/// Production refuses new records below this free room, so that promised ones can still be written
+/// (interface, "Errors").
 pub const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
 
 /// The refusal of a new record, because the remaining room is kept for promised records.
@@ -55,14 +55,15 @@ impl Disk {
         self.reserve_bytes
     }
 
-    /// The free bytes that are kept for promised records: the reserve, and the bytes that promised records may still
-    /// need.
+    /// The free bytes that are kept for promised records: the reserve, and the bytes that promised
+    /// records may still need.
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
         self.reserve_bytes.saturating_add(self.owed.bytes())
     }
 
-    /// Keeps `bytes` for a new record. `None` if there is too little room, or `count_owed` has not succeeded yet.
+    /// Keeps `bytes` for a new record. `None` if there is too little room, or `count_owed` has not
+    /// succeeded yet.
     #[must_use]
     pub fn promise(&self, bytes: u64) -> Option<Promise> {
         let room = match self.free_bytes() {
@@ -104,7 +105,8 @@ impl Disk {
     }
 }
 
-/// The reserve is larger for test, because test may share production's disk and must not use up its room.
+/// The reserve is larger for test, because test may share production's disk and must not use up its
+/// room.
 const fn reserve_bytes(environment: Environment) -> u64 {
     match environment {
         Environment::Production => PRODUCTION_RESERVE_BYTES,
@@ -112,7 +114,8 @@ const fn reserve_bytes(environment: Environment) -> u64 {
     }
 }
 
-/// The bytes that are free for this user on the disk of `folder`; `None` if the system does not tell.
+/// The bytes that are free for this user on the disk of `folder`; `None` if the system does not
+/// tell.
 #[cfg(unix)]
 #[must_use]
 pub fn free_bytes(folder: &Path) -> Option<u64> {
@@ -131,7 +134,9 @@ mod tests {
 
     #[test]
     fn test_stops_at_twice_productions_reserve() {
-        for (environment, least) in [(Environment::Production, 500_000_000), (Environment::Test, 1_000_000_000)] {
+        for (environment, least) in
+            [(Environment::Production, 500_000_000), (Environment::Test, 1_000_000_000)]
+        {
             let disk = Disk::of(Path::new("."), environment);
             disk.set_free_bytes(least);
             disk.check_room().unwrap();

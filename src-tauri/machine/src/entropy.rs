@@ -21,8 +21,8 @@ pub trait Entropy: Send + Sync {
     }
 }
 
-/// A random number from -100 to 100, in thousandths of a wait, which spreads retries. Without random bytes it is 0, so
-/// that retries go on.
+/// A random number from -100 to 100, in thousandths of a wait, which spreads retries. Without
+/// random bytes it is 0, so that retries go on.
 pub fn jitter_per_mille(entropy: &dyn Entropy) -> i64 {
     let mut bytes = [0u8; 4];
     match entropy.fill(&mut bytes) {

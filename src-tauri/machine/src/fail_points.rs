@@ -1,14 +1,14 @@
-//! Points at which a test ends the program as a power cut would, and faults that a test injects: a failing commit, or
-//! steps of the machine's clocks.
+//! Points at which a test ends the program as a power cut would, and faults that a test injects: a
+//! failing commit, or steps of the machine's clocks.
 //!
-//! The points and faults exist only with the feature `fail-points`, which the project's own tests switch on and no
-//! shipped program does (docs/decisions/fail-points.md). Without the feature each function here does nothing and reads
-//! no environment variable.
+//! The points and faults exist only with the feature `fail-points`, which the project's own tests
+//! switch on and no shipped program does (docs/decisions/fail-points.md). Without the feature each
+//! function here does nothing and reads no environment variable.
 
 #![allow(unreachable_pub, reason = "a test also compiles this file alone, and searches the result")]
 
-/// A point of the program that a test can name. `Before` is right before the act. `After` is right after it, before its
-/// result is reported.
+/// A point of the program that a test can name. `Before` is right before the act. `After` is right
+/// after it, before its result is reported.
 #[derive(Clone, Copy)]
 pub enum Point {
     /// The database's commit.
@@ -19,7 +19,6 @@ pub enum Point {
     ViewBefore,
     /// See [`Point::ViewBefore`].
     ViewAfter,
-    /// Broadcasting a transaction.
     BroadcastBefore,
     /// See [`Point::BroadcastBefore`].
     BroadcastAfter,
@@ -54,10 +53,14 @@ pub enum Point {
 }
 
 #[cfg(feature = "fail-points")]
-pub use told::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
+pub use told::{
+    checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous,
+};
 
 #[cfg(not(feature = "fail-points"))]
-pub use quiet::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
+pub use quiet::{
+    checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous,
+};
 
 /// The functions built with the feature.
 #[cfg(feature = "fail-points")]
@@ -74,8 +77,8 @@ mod told {
     /// A folder whose files inject faults while they exist.
     const INJECTED_FAULTS_VARIABLE: &str = "TILLGATE_INJECTED_FAULTS";
 
-    /// SQLite's `synchronous`: `NORMAL` in place of `FULL`, for the test which proves that other tests see the
-    /// difference.
+    /// SQLite's `synchronous`: `NORMAL` in place of `FULL`, for the test which proves that other
+    /// tests see the difference.
     const SYNCHRONOUS_VARIABLE: &str = "TILLGATE_SYNCHRONOUS";
 
     /// WAL pages at which a checkpoint is made; small values make them frequent under little load.
@@ -133,7 +136,8 @@ mod told {
 
     fn injected(name: &str) -> Option<PathBuf> {
         static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-        let folder = FOLDER.get_or_init(|| std::env::var_os(INJECTED_FAULTS_VARIABLE).map(PathBuf::from));
+        let folder =
+            FOLDER.get_or_init(|| std::env::var_os(INJECTED_FAULTS_VARIABLE).map(PathBuf::from));
         Some(folder.as_ref()?.join(name))
     }
 
@@ -145,8 +149,8 @@ mod told {
         thread.is_some() && std::env::var(THREAD_VARIABLE).ok().as_deref() == thread
     }
 
-    /// Milliseconds that a test adds to the machine's wall clock and to its boot-time clock. Both numbers come from one
-    /// read of the file, so that they belong together.
+    /// Milliseconds that a test adds to the machine's wall clock and to its boot-time clock. Both
+    /// numbers come from one read of the file, so that they belong together.
     pub fn clock_steps_ms() -> (i64, i64) {
         let text = injected("clock-steps-ms").and_then(|file| std::fs::read_to_string(file).ok());
         let steps = text.and_then(|text| {

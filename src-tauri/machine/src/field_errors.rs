@@ -1,5 +1,5 @@
-//! Errors of a request's fields. Each shell renders them in its own form, so they are independent of HTTP: the statuses
-//! are in `http/error_type.rs`.
+//! Errors of a request's fields. Each shell renders them in its own form, so they are independent
+//! of HTTP: the statuses are in `http/error_type.rs`.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,9 @@ pub enum Fault {
     OtherScheme,
     #[error("may hold no user name or password")]
     Login,
-    #[error("must be shorter: all texts and URLs of a payment may have {most} bytes together, and these have {in_all}")]
+    #[error(
+        "must be shorter: all texts and URLs of a payment may have {most} bytes together, and these have {in_all}"
+    )]
     TextsTooLong { most: usize, in_all: usize },
     #[error("may not be given together with btcAmount: give one of them")]
     BothAmounts,
@@ -51,7 +53,9 @@ pub enum Fault {
     NoSatoshi,
     #[error(r"holds half a character: an escape like \ud83c needs its second half, like \udf89")]
     HalfCharacter,
-    #[error("is one of this wallet's own: coins sent there would never leave it, give the recipient's address")]
+    #[error(
+        "is one of this wallet's own: coins sent there would never leave it, give the recipient's address"
+    )]
     OwnAddress,
 }
 
@@ -76,7 +80,8 @@ impl FieldError {
         Self { code, telling: Box::new(Telling::of_text(message.clone())), message, field: None }
     }
 
-    /// An invalid field of a request over HTTP, whose error needs no code. `what` continues the field's name.
+    /// An invalid field of a request over HTTP, whose error needs no code. `what` continues the
+    /// field's name.
     #[must_use]
     pub fn invalid(field: impl Into<Cow<'static, str>>, what: impl std::fmt::Display) -> Self {
         Self::told(field, &Telling::of_text(what.to_string()))

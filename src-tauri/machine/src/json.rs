@@ -1,6 +1,6 @@
-//! The strict reader of JSON objects in requests. The text must be UTF-8, nesting is bounded, and a name may not occur
-//! twice in one object. A number is returned as its text, and never converted to a float. All request bodies are read
-//! here.
+//! The strict reader of JSON objects in requests. The text must be UTF-8, nesting is bounded, and a
+//! name may not occur twice in one object. A number is returned as its text, and never converted to
+//! a float. All request bodies are read here.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -46,17 +46,23 @@ impl<'a> JsonObject<'a> {
 
     /// Reads a whole body.
     pub fn parse(body: &'a [u8]) -> Result<Self, Malformed> {
-        let text = std::str::from_utf8(body).map_err(|_| Malformed("The body is not UTF-8".to_owned()))?;
+        let text =
+            std::str::from_utf8(body).map_err(|_| Malformed("The body is not UTF-8".to_owned()))?;
         // Some editors and libraries write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let object: Self = serde_json::from_str(text)
-            .map_err(|error| Malformed(format!("The body is not a JSON object: {}", in_words(&error))))?;
+        let object: Self = serde_json::from_str(text).map_err(|error| {
+            Malformed(format!("The body is not a JSON object: {}", in_words(&error)))
+        })?;
         object.check(1)?;
         Ok(object)
     }
 
     /// A string member; `None` when it is missing or null.
-    pub fn string(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<Cow<'a, str>> {
+    pub fn string(
+        &self,
+        name: &'static str,
+        field_errors: &mut Vec<FieldError>,
+    ) -> Option<Cow<'a, str>> {
         self.string_named(name, name, field_errors)
     }
 
@@ -77,14 +83,26 @@ impl<'a> JsonObject<'a> {
         text
     }
 
-    /// Like [`Self::string_named`] for a URL. An empty string, object or array counts as missing: PHP sends an empty
-    /// object as `[]`.
-    pub fn url(&self, name: &str, field: &'static str, field_errors: &mut Vec<FieldError>) -> Option<Cow<'a, str>> {
-        self.get(name).filter(|raw| !is_nothing(raw)).and_then(|_| self.string_named(name, field, field_errors))
+    /// Like [`Self::string_named`] for a URL. An empty string, object or array counts as missing:
+    /// PHP sends an empty object as `[]`.
+    pub fn url(
+        &self,
+        name: &str,
+        field: &'static str,
+        field_errors: &mut Vec<FieldError>,
+    ) -> Option<Cow<'a, str>> {
+        self.get(name)
+            .filter(|raw| !is_nothing(raw))
+            .and_then(|_| self.string_named(name, field, field_errors))
     }
 
-    /// The text of a number, which may be a JSON number or a string that holds one; `None` when it is missing or null.
-    pub fn number(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<Cow<'a, str>> {
+    /// The text of a number, which may be a JSON number or a string that holds one; `None` when it
+    /// is missing or null.
+    pub fn number(
+        &self,
+        name: &'static str,
+        field_errors: &mut Vec<FieldError>,
+    ) -> Option<Cow<'a, str>> {
         let text = read_number(self.get(name)?);
         if text.is_none() {
             field_errors.push(FieldError::told(name, &Fault::NoNumber));
@@ -93,7 +111,11 @@ impl<'a> JsonObject<'a> {
     }
 
     /// An object member; `None` when it is missing, null or empty as in [`Self::url`].
-    pub fn object(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<JsonObject<'a>> {
+    pub fn object(
+        &self,
+        name: &'static str,
+        field_errors: &mut Vec<FieldError>,
+    ) -> Option<JsonObject<'a>> {
         let object = serde_json::from_str(self.get(name).filter(|raw| !is_nothing(raw))?).ok();
         if object.is_none() {
             field_errors.push(FieldError::told(name, &Fault::NoObject));
@@ -122,7 +144,10 @@ impl<'a> JsonObject<'a> {
     fn name_twice(&self) -> Option<&str> {
         let names = || self.members.iter().map(|(name, _)| name.as_ref());
         if self.members.len() <= PAIRWISE_MAX {
-            return names().enumerate().find(|(index, name)| names().take(*index).any(|it| it == *name)).map(|it| it.1);
+            return names()
+                .enumerate()
+                .find(|(index, name)| names().take(*index).any(|it| it == *name))
+                .map(|it| it.1);
         }
         let mut before = HashSet::with_capacity(self.members.len());
         names().find(|name| !before.insert(*name))
@@ -229,13 +254,19 @@ mod tests {
 
     #[test]
     fn a_number_is_returned_as_its_text() {
-        let object = parse(r#"{"a": 10.00, "b": "10.00", "c": 1e400, "d": -0.10, "e": true, "f": null}"#).unwrap();
+        let object =
+            parse(r#"{"a": 10.00, "b": "10.00", "c": 1e400, "d": -0.10, "e": true, "f": null}"#)
+                .unwrap();
         let mut field_errors = Vec::new();
         for (name, text) in [("a", "10.00"), ("b", "10.00"), ("c", "1e400"), ("d", "-0.10")] {
             assert_eq!(object.number(name, &mut field_errors).as_deref(), Some(text));
         }
         assert_eq!(
-            (object.number("f", &mut field_errors), object.number("g", &mut field_errors), field_errors.len()),
+            (
+                object.number("f", &mut field_errors),
+                object.number("g", &mut field_errors),
+                field_errors.len()
+            ),
             (None, None, 0)
         );
         assert_eq!(object.number("e", &mut field_errors), None);
@@ -294,7 +325,10 @@ mod tests {
         let mut field_errors = Vec::new();
         let inner = object.object("a", &mut field_errors).unwrap();
         assert_eq!(inner.get("$serde_json::private::RawValue"), Some(r#""[1""#));
-        assert_eq!(object.number("$serde_json::private::Number", &mut field_errors).as_deref(), Some("x"));
+        assert_eq!(
+            object.number("$serde_json::private::Number", &mut field_errors).as_deref(),
+            Some("x")
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A real GNOME Keyring on its own D-Bus session, for tests. An outer test starts the keyring, and then the inner test in
-//! another process, so that no user's keyring is touched.
+//! A real GNOME Keyring on its own D-Bus session, for tests. An outer test starts the keyring, and
+//! then the inner test in another process, so that no user's keyring is touched.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "only tests call this")]
 
@@ -11,7 +11,8 @@ const NO_DAEMON: &str = "TILLGATE_TEST_NO_KEYRING";
 /// Password of the keyring. The daemon takes the end of the line as a part of it.
 pub const PASSWORD: &str = "test\n";
 
-/// Starts an unlocked keyring. Its password is not empty, because an empty password would make no keyring.
+/// Starts an unlocked keyring. Its password is not empty, because an empty password would make no
+/// keyring.
 pub const WITH_KEYRING: &str = r#"
     printf "test\n" | gnome-keyring-daemon --unlock --components=secrets >/dev/null || exit 97
     exec "$0" --exact --ignored --nocapture "$1""#;
@@ -56,26 +57,36 @@ pub fn passes(script: &str, test: &str) {
 /// Calls the keyring's daemon over D-Bus, as any program of the session can.
 pub fn dbus(method: &str, argument: &str) {
     let sent = Command::new("dbus-send")
-        .args(["--session", "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets"])
+        .args([
+            "--session",
+            "--print-reply",
+            "--dest=org.freedesktop.secrets",
+            "/org/freedesktop/secrets",
+        ])
         .args([format!("org.freedesktop.Secret.Service.{method}"), argument.to_owned()])
         .output()
         .unwrap();
     assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
 }
 
-/// Unlocks the login keyring through the daemon's control socket, as a sign-in does. A prompt would need a screen.
+/// Unlocks the login keyring through the daemon's control socket, as a sign-in does. A prompt would
+/// need a screen.
 pub fn unlock(password: &str) {
     use std::io::{Read as _, Write as _};
 
     let folder = std::env::var_os("XDG_RUNTIME_DIR").unwrap();
     let socket = std::path::Path::new(&folder).join("keyring/control");
     let mut control = std::os::unix::net::UnixStream::connect(socket).unwrap();
-    let text = |text: &str| [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat();
+    let text = |text: &str| {
+        [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat()
+    };
     // The socket passes the caller's credentials with this byte.
     control.write_all(&[0]).unwrap();
     let (unlock, argument) = (1u32, text(password));
     let length = u32::try_from(8 + argument.len()).unwrap();
-    control.write_all(&[&length.to_be_bytes(), &unlock.to_be_bytes(), argument.as_slice()].concat()).unwrap();
+    control
+        .write_all(&[&length.to_be_bytes(), &unlock.to_be_bytes(), argument.as_slice()].concat())
+        .unwrap();
     let mut answer = [0; 8];
     control.read_exact(&mut answer).unwrap();
     assert_eq!(answer, [0, 0, 0, 8, 0, 0, 0, 0], "the daemon must report success");

@@ -1,7 +1,6 @@
-//! Access to the machine: time, random numbers, files, secrets, and connections to other machines. The strict reader of
-//! JSON and the faults of a request stand here too, because every shell reads with them.
-
-#![allow(missing_docs, reason = "the crate is not published")]
+//! Access to the machine: time, random numbers, files, secrets, and connections to other machines.
+//! The strict reader of JSON and the faults of a request stand here too, because every shell reads
+//! with them.
 
 pub mod ballast;
 pub mod clock;

@@ -3,17 +3,22 @@
 /// The variable that takes precedence over the system's locale.
 const VARIABLE: &str = "TILLGATE_LANGUAGE";
 
-/// The person's locale as a BCP 47 tag, such as `de-AT`. A locale that is no such tag, such as `C`, becomes `en`.
+/// The person's locale as a BCP 47 tag, such as `de-AT`. A locale that is no such tag, such as `C`,
+/// becomes `en`.
 #[must_use]
 pub fn locale() -> String {
     let chosen = std::env::var(VARIABLE).ok().filter(|tag| !tag.is_empty());
-    chosen.or_else(sys_locale::get_locale).filter(|tag| is_tag(tag)).unwrap_or_else(|| "en".to_owned())
+    chosen
+        .or_else(sys_locale::get_locale)
+        .filter(|tag| is_tag(tag))
+        .unwrap_or_else(|| "en".to_owned())
 }
 
 /// The locale of numbers in a terminal, by the order of POSIX.
 #[must_use]
 pub fn of_numbers() -> String {
-    numbers_by(|name| std::env::var(name).ok().filter(|value| !value.is_empty())).unwrap_or_else(locale)
+    numbers_by(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        .unwrap_or_else(locale)
 }
 
 /// The locale of numbers by these variables; `None` if none is set.
@@ -24,12 +29,16 @@ fn numbers_by(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     Some(if is_tag(&tag) { tag } else { "en".to_owned() })
 }
 
-/// Whether a text is a language of two or three letters, followed by parts such as a script or a region.
+/// Whether a text is a language of two or three letters, followed by parts such as a script or a
+/// region.
 fn is_tag(text: &str) -> bool {
     let mut parts = text.split('-');
-    let is_language =
-        |part: &str| matches!(part.len(), 2 | 3) && part.bytes().all(|letter| letter.is_ascii_lowercase());
-    let is_part = |part: &str| matches!(part.len(), 2..=8) && part.bytes().all(|letter| letter.is_ascii_alphanumeric());
+    let is_language = |part: &str| {
+        matches!(part.len(), 2 | 3) && part.bytes().all(|letter| letter.is_ascii_lowercase())
+    };
+    let is_part = |part: &str| {
+        matches!(part.len(), 2..=8) && part.bytes().all(|letter| letter.is_ascii_alphanumeric())
+    };
     parts.next().is_some_and(is_language) && parts.all(is_part)
 }
 
@@ -43,12 +52,16 @@ mod tests {
             (&[][..], None),
             (&[("LANG", "de_DE.UTF-8")], Some("de-DE")),
             (&[("LANG", "de_DE.UTF-8"), ("LC_NUMERIC", "en_US.UTF-8")], Some("en-US")),
-            (&[("LANG", "en_US.UTF-8"), ("LC_ALL", "fr_FR@euro"), ("LC_NUMERIC", "en_US")], Some("fr-FR")),
+            (
+                &[("LANG", "en_US.UTF-8"), ("LC_ALL", "fr_FR@euro"), ("LC_NUMERIC", "en_US")],
+                Some("fr-FR"),
+            ),
             (&[("TILLGATE_LANGUAGE", "de-AT"), ("LC_ALL", "C")], Some("de-AT")),
             (&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")], Some("en")),
             (&[("LANG", "C.UTF-8")], Some("en")),
         ] {
-            let variable = |name: &str| variables.iter().find(|one| one.0 == name).map(|one| one.1.to_owned());
+            let variable =
+                |name: &str| variables.iter().find(|one| one.0 == name).map(|one| one.1.to_owned());
             assert_eq!(numbers_by(variable).as_deref(), tag, "{variables:?}");
         }
     }

@@ -1,5 +1,6 @@
-//! Connections to other machines: limited reads, TLS by the system's certificates, an optional proxy, and errors in
-//! sentences. They follow no redirect, take no proxy from the environment, and decompress nothing.
+//! Connections to other machines: limited reads, TLS by the system's certificates, an optional
+//! proxy, and errors in sentences. They follow no redirect, take no proxy from the environment, and
+//! decompress nothing.
 
 mod counted;
 mod failure;
@@ -37,8 +38,12 @@ pub type Outgoing = HttpsConnector<Connector>;
 pub fn tls() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = by_system(Arc::clone(&provider))?;
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth())
 }
 
 /// Makes connections; those to other machines go through `proxy` if there is one.

@@ -1,5 +1,5 @@
-//! An upper bound, in memory, of the bytes that stored records may still need on the disk. A new record raises it at once. A
-//! count of the stored records sets it again.
+//! An upper bound, in memory, of the bytes that stored records may still need on the disk. A new
+//! record raises it at once. A count of the stored records sets it again.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ pub struct Owed {
     counting: Mutex<()>,
 }
 
-/// Disk space reserved for one record. Drop it after the transaction: its bytes stay reserved until the next count.
+/// Disk space reserved for one record. Drop it after the transaction: its bytes stay reserved until
+/// the next count.
 #[derive(Debug)]
 pub struct Promise {
     owed: Arc<Owed>,

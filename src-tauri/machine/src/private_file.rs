@@ -1,4 +1,5 @@
-//! Files that only their owner may read. A file is replaced atomically: a crash leaves the old file or the new one.
+//! Files that only their owner may read. A file is replaced atomically: a crash leaves the old file
+//! or the new one.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -6,8 +7,8 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The file's text; `None` if there is no file. A pipe or device is refused, because a read from a pipe without a
-/// writer never ends.
+/// The file's text; `None` if there is no file. A pipe or device is refused, because a read from a
+/// pipe without a writer never ends.
 pub fn read(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
     match check_regular(file).and_then(|()| fs::read_to_string(file)) {
         Ok(text) => Ok(Some(Zeroizing::new(text))),
@@ -21,7 +22,10 @@ pub fn check_regular(file: &Path) -> io::Result<()> {
     if fs::metadata(file)?.is_file() {
         Ok(())
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file: name a regular file"))
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is no regular file: name a regular file",
+        ))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Stores of secrets: the OS keyring, or a file in its place. A secret is never in the database or a log.
+//! Stores of secrets: the OS keyring, or a file in its place. A secret is never in the database or
+//! a log.
 
 mod encrypted_file;
 mod keyring;

@@ -41,8 +41,8 @@ impl Drop for TellsOfEnd {
     }
 }
 
-/// Sets the environment that the log names for this thread, and for the threads that [`Threads::start`] starts from it
-/// later. A process with one gateway need not call this function.
+/// Sets the environment that the log names for this thread, and for the threads that
+/// [`Threads::start`] starts from it later. A process with one gateway need not call this function.
 pub fn works_for(environment: Option<Environment>) {
     WORKS_FOR.set(environment);
 }
@@ -54,7 +54,8 @@ pub fn current_environment() -> Option<Environment> {
 }
 
 impl Threads {
-    /// Starts a thread. `name` is for people, as in "… ended unexpectedly"; `short_name` is shown by the system.
+    /// Starts a thread. `name` is for people, as in "… ended unexpectedly"; `short_name` is shown
+    /// by the system.
     ///
     /// # Errors
     /// When the system starts no thread.
@@ -85,8 +86,8 @@ impl Threads {
         self.ended.borrow().is_some()
     }
 
-    /// Waits until a thread ends, and returns its name. Call it before the owner stops the threads, because a stopped
-    /// thread also counts.
+    /// Waits until a thread ends, and returns its name. Call it before the owner stops the threads,
+    /// because a stopped thread also counts.
     pub async fn ended(&self) -> &'static str {
         let mut ended = self.ended.subscribe();
         // The sender lives in `self`, so the channel stays open.
@@ -123,7 +124,9 @@ mod tests {
         for panics in [false, true] {
             let threads = Threads::default();
             let (release, released) = mpsc::channel::<()>();
-            let mut other = threads.start("the other", "other", move || while released.recv().is_ok() {}).unwrap();
+            let mut other = threads
+                .start("the other", "other", move || while released.recv().is_ok() {})
+                .unwrap();
             let work = move || assert!(!panics, "the test ends this thread by a panic");
             threads.start("the one", "one", work).unwrap().join();
             assert_eq!(threads.ended().await, "the one");

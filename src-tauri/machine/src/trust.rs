@@ -1,5 +1,5 @@
-//! Ownership of files and folders: no file or folder that another user of this machine may have made is trusted. The
-//! checks look at owners, modes and links, never at contents.
+//! Ownership of files and folders: no file or folder that another user of this machine may have
+//! made is trusted. The checks look at owners, modes and links, never at contents.
 
 use std::fs::Metadata;
 use std::io;
@@ -12,7 +12,8 @@ pub enum Untrusted {
         "{path} is a symbolic link, and Tillgate does not follow links to its data: find out who made it and remove it, or name another --data-dir"
     )]
     Link { path: PathBuf },
-    /// The file has a second hard link. Another user may have made a link to a victim file, which would be overwritten.
+    /// The file has a second hard link. Another user may have made a link to a victim file, which
+    /// would be overwritten.
     #[error(
         "{path} is one file under several names (hard links), and a write by Tillgate would change it under all names: copy it, remove this name, and put the copy in its place"
     )]
@@ -20,13 +21,11 @@ pub enum Untrusted {
     #[error(
         "{path} belongs to another user (uid {uid}), who could forge its content: run Tillgate as that user, or name a --data-dir of your own"
     )]
-    OfAnother {
-        path: PathBuf,
-        /// The owner's uid.
-        uid: u32,
-    },
+    OfAnother { path: PathBuf, uid: u32 },
     /// Any user may write in the folder, and could replace the data directory in it.
-    #[error("everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir")]
+    #[error(
+        "everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir"
+    )]
     OpenToAll { path: PathBuf },
     #[error("looking at {path} failed: {source}")]
     Unreadable { path: PathBuf, source: io::Error },
@@ -52,7 +51,8 @@ pub fn own_name() -> String {
 /// Whether `path` exists.
 ///
 /// # Errors
-/// An existing file or folder belongs to another user, is a symbolic link, or has several hard links.
+/// An existing file or folder belongs to another user, is a symbolic link, or has several hard
+/// links.
 pub fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     let Some(found) = existing(std::fs::symlink_metadata(path), path)? else { return Ok(false) };
     if found.is_symlink() {
@@ -66,8 +66,8 @@ pub fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     Ok(true)
 }
 
-/// Refuses a folder in which another user could replace this user's folders. A link to the folder must belong to this
-/// user or root.
+/// Refuses a folder in which another user could replace this user's folders. A link to the folder
+/// must belong to this user or root.
 pub fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     let Some(link) = existing(std::fs::symlink_metadata(folder), folder)? else { return Ok(()) };
     check_owner(folder, &link, &[Owner::We, Owner::Root])?;
@@ -85,8 +85,8 @@ pub fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Refuses a folder that holds a symbolic link, a hard link or another user's file. Others may have put it there before
-/// the folder was closed to them.
+/// Refuses a folder that holds a symbolic link, a hard link or another user's file. Others may have
+/// put it there before the folder was closed to them.
 pub fn holds_ours_alone(folder: &Path) -> Result<(), Untrusted> {
     let failed = |source| Untrusted::Unreadable { path: folder.to_owned(), source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -110,7 +110,11 @@ fn check_owner(path: &Path, found: &Metadata, owners: &[Owner]) -> Result<(), Un
         Owner::We => uid == own_uid(),
         Owner::Root => uid == 0,
     };
-    if owners.iter().any(is) { Ok(()) } else { Err(Untrusted::OfAnother { path: path.to_owned(), uid }) }
+    if owners.iter().any(is) {
+        Ok(())
+    } else {
+        Err(Untrusted::OfAnother { path: path.to_owned(), uid })
+    }
 }
 
 /// Not checked, because the system closes a user's profile to other users.
@@ -122,7 +126,11 @@ fn check_owner(_path: &Path, _found: &Metadata, _owners: &[Owner]) -> Result<(),
 fn existing(found: io::Result<Metadata>, path: &Path) -> Result<Option<Metadata>, Untrusted> {
     match found {
         Ok(found) => Ok(Some(found)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
         Err(source) => Err(Untrusted::Unreadable { path: path.to_owned(), source }),
     }
 }

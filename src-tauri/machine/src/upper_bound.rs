@@ -1,12 +1,13 @@
-//! An upper bound of a sum that is slow to count, kept in memory between counts. An addition is reserved before its
-//! transaction and kept after the commit. Only a count and a release lower the bound.
+//! An upper bound of a sum that is slow to count, kept in memory between counts. An addition is
+//! reserved before its transaction and kept after the commit. Only a count and a release lower the
+//! bound.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Pause between counts, as a multiple of the last count's duration. Counting thus takes at most a twentieth of the
-/// time.
+/// Pause between counts, as a multiple of the last count's duration. Counting thus takes at most a
+/// twentieth of the time.
 const COUNT_PAUSE_FACTOR: u32 = 20;
 
 #[derive(Debug, Default)]
@@ -34,7 +35,8 @@ impl UpperBound {
         Some(self.at_most?.saturating_add(self.reserved))
     }
 
-    /// Reserves `amount` if the sum then is at most `limit`. Returns false before the first count, too.
+    /// Reserves `amount` if the sum then is at most `limit`. Returns false before the first count,
+    /// too.
     #[must_use]
     pub fn reserve(&mut self, amount: u64, limit: u64) -> bool {
         let fits = self.sum().is_some_and(|sum| sum.saturating_add(amount) <= limit);
@@ -62,10 +64,12 @@ impl UpperBound {
         (!pauses).then_some(Counting { started: now, kept_before: self.kept })
     }
 
-    /// Stores the result of a count. An addition kept during the count may be missing from it, and is added.
+    /// Stores the result of a count. An addition kept during the count may be missing from it, and
+    /// is added.
     pub fn end_count(&mut self, counting: Counting, counted: u64, now: Instant) {
         self.at_most = Some(counted.saturating_add(self.kept.saturating_sub(counting.kept_before)));
-        let pause = (now - counting.started).checked_mul(COUNT_PAUSE_FACTOR).unwrap_or(Duration::MAX);
+        let pause =
+            (now - counting.started).checked_mul(COUNT_PAUSE_FACTOR).unwrap_or(Duration::MAX);
         self.count_again_at = now.checked_add(pause);
     }
 

@@ -1,8 +1,9 @@
-//! A mark file in an environment's folder which says that the environment has a wallet. By this mark a command chooses
-//! its environment without opening a database that another process may use.
+//! A mark file in an environment's folder which says that the environment has a wallet. By this
+//! mark a command chooses its environment without opening a database that another process may use.
 //!
-//! The mark is written before the wallet is committed, and each opening makes it agree with the database. A crash
-//! between mark and commit leaves a mark without a wallet; a command then reports that there is no wallet.
+//! The mark is written before the wallet is committed, and each opening makes it agree with the
+//! database. A crash between mark and commit leaves a mark without a wallet; a command then reports
+//! that there is no wallet.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,7 +16,8 @@ use crate::trust;
 const NAME: &str = "wallet.made";
 
 /// Content of the file, for people.
-const ABOUT: &[u8] = b"This environment has a wallet. If this file is deleted, Tillgate creates it again.\n";
+const ABOUT: &[u8] =
+    b"This environment has a wallet. If this file is deleted, Tillgate creates it again.\n";
 
 impl DataDir {
     /// Writes the mark durably. Call it before the wallet is committed.
@@ -88,7 +90,9 @@ mod tests {
         dir.mark_wallet().unwrap();
         assert!(has(Environment::Production) && !has(Environment::Test));
         drop(dir);
-        DataDir::open(folder.path(), Environment::Production, IfMissing::Refuse).map(|_| ()).unwrap_err();
+        DataDir::open(folder.path(), Environment::Production, IfMissing::Refuse)
+            .map(|_| ())
+            .unwrap_err();
         assert!(has(Environment::Production), "the mark counts, although there is no database");
     }
 

@@ -19,7 +19,8 @@ pub(crate) fn break_link(header: &mut Header) {
     }
 }
 
-/// The merkle branch of a transaction: the sibling hashes on its path to the root, the deepest first.
+/// The merkle branch of a transaction: the sibling hashes on its path to the root, the deepest
+/// first.
 pub(crate) fn merkle_branch(txids: &[Txid], place: usize) -> Vec<Txid> {
     let (mut level, mut place, mut branch) = (txids.to_vec(), place, Vec::new());
     while level.len() > 1 {

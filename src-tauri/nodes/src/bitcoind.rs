@@ -1,5 +1,6 @@
-//! A real Bitcoin Core in its own process that follows a sandbox's chain. It receives each block and each transaction
-//! of the mempool, and judges them by its own rules. A refusal shows a fault of the sandbox or of this module.
+//! A real Bitcoin Core in its own process that follows a sandbox's chain. It receives each block
+//! and each transaction of the mempool, and judges them by its own rules. A refusal shows a fault
+//! of the sandbox or of this module.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read as _, Write as _};
@@ -23,7 +24,8 @@ const TRY_EVERY: Duration = Duration::from_millis(20);
 /// Number of attempts: at least a minute in total.
 const TRIES: u32 = 3_000;
 
-/// Ten years, in seconds. If the tip is older than this, the node believes that it is still downloading the chain.
+/// Ten years, in seconds. If the tip is older than this, the node believes that it is still
+/// downloading the chain.
 const TIP_AGE_S: u32 = 315_360_000;
 
 /// How the node is started, each time.
@@ -78,7 +80,12 @@ impl Bitcoind {
         Self::start_with(program, folder, Some(free_port()?), false)
     }
 
-    fn start_with(program: &Path, folder: &Path, zmq_port: Option<u16>, blocks_only: bool) -> io::Result<Self> {
+    fn start_with(
+        program: &Path,
+        folder: &Path,
+        zmq_port: Option<u16>,
+        blocks_only: bool,
+    ) -> io::Result<Self> {
         let start = Start {
             program: program.to_owned(),
             folder: folder.to_owned(),
@@ -101,7 +108,12 @@ impl Bitcoind {
         self.call("addnode", &json!([format!("127.0.0.1:{}", other.start.peer_port), "onetry"]))?;
         for _ in 0..TRIES {
             let peers = [self, other].map(|node| node.call("getconnectioncount", &json!([])));
-            if peers.into_iter().collect::<io::Result<Vec<_>>>()?.iter().all(|count| count.as_u64() > Some(0)) {
+            if peers
+                .into_iter()
+                .collect::<io::Result<Vec<_>>>()?
+                .iter()
+                .all(|count| count.as_u64() > Some(0))
+            {
                 return Ok(());
             }
             std::thread::sleep(TRY_EVERY);
@@ -130,7 +142,8 @@ impl Bitcoind {
         format!("http://127.0.0.1:{}", self.start.rpc_port)
     }
 
-    /// Number of starts of the node. A program that connected before the last start must connect again.
+    /// Number of starts of the node. A program that connected before the last start must connect
+    /// again.
     pub(crate) fn starts(&self) -> u64 {
         self.starts.load(Ordering::SeqCst)
     }
@@ -151,14 +164,17 @@ impl Bitcoind {
     /// The node does not answer, or refuses a block or a transaction that the sandbox accepted.
     pub fn follow(&self, sandbox: &Sandbox, now_ms: i64) -> io::Result<()> {
         let time = json!([now_ms.div_euclid(1_000)]);
-        let mut told = self.calls(&[("setmocktime", time.clone()), ("getblockcount", json!([]))])?;
-        let count = told.pop().and_then(|count| count.as_u64()).and_then(|count| u32::try_from(count).ok());
+        let mut told =
+            self.calls(&[("setmocktime", time.clone()), ("getblockcount", json!([]))])?;
+        let count =
+            told.pop().and_then(|count| count.as_u64()).and_then(|count| u32::try_from(count).ok());
         self.follow_blocks(sandbox, count.unwrap_or(0))?;
         let wanted: Vec<Txid> = sandbox.status().map_err(io::Error::other)?.mempool;
         let has = self.mempool()?;
-        let missing: Vec<Txid> = wanted.iter().copied().filter(|txid| !has.contains(txid)).collect();
-        // A node drops a single transaction only for a replacement. To drop any other transaction, the node is
-        // restarted with an empty mempool.
+        let missing: Vec<Txid> =
+            wanted.iter().copied().filter(|txid| !has.contains(txid)).collect();
+        // A node drops a single transaction only for a replacement. To drop any other transaction,
+        // the node is restarted with an empty mempool.
         let sent = self.send(sandbox, &missing);
         if has.len() + missing.len() == wanted.len()
             || (sent.is_ok() && self.mempool()? == wanted.iter().copied().collect())
@@ -191,14 +207,15 @@ impl Bitcoind {
         Ok(self.calls(&[(method, params.clone())])?.pop().unwrap_or_default())
     }
 
-    /// Makes several calls in one request, because each request takes time in the node's HTTP server. Returns their
-    /// results.
+    /// Makes several calls in one request, because each request takes time in the node's HTTP
+    /// server. Returns their results.
     ///
     /// # Errors
     /// The node cannot be reached, or refuses a call. The error names the first refused call.
     pub fn calls(&self, calls: &[(&str, Value)]) -> io::Result<Vec<Value>> {
         let batch = calls.iter().zip(0u32..);
-        let batch = batch.map(|((method, params), id)| json!({"id": id, "method": method, "params": params}));
+        let batch = batch
+            .map(|((method, params), id)| json!({"id": id, "method": method, "params": params}));
         let body = Value::Array(batch.collect()).to_string();
         let cookie = std::fs::read_to_string(self.cookie_file())?;
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.start.rpc_port))?;
@@ -211,12 +228,16 @@ impl Bitcoind {
         stream.write_all(body.as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
-        let start = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(answer.len(), |at| at + 4);
+        let start = answer
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .map_or(answer.len(), |at| at + 4);
         let replies: Vec<Value> = serde_json::from_slice(answer.get(start..).unwrap_or_default())?;
-        let results = calls.iter().zip(replies).map(|((method, _), mut reply)| match reply["error"].take() {
-            Value::Null => Ok(reply["result"].take()),
-            error => Err(io::Error::other(format!("{method}: {error}"))),
-        });
+        let results =
+            calls.iter().zip(replies).map(|((method, _), mut reply)| match reply["error"].take() {
+                Value::Null => Ok(reply["result"].take()),
+                error => Err(io::Error::other(format!("{method}: {error}"))),
+            });
         results.collect()
     }
 
@@ -236,8 +257,13 @@ impl Bitcoind {
         }
         for (verdict, height) in self.calls(&missing)?.into_iter().zip(common + 1..) {
             // The node validates a block at once only if its branch has the most work.
-            if !matches!(verdict.as_str(), None | Some("inconclusive" | "duplicate" | "duplicate-inconclusive")) {
-                return Err(io::Error::other(format!("the node refuses block {height}: {verdict}")));
+            if !matches!(
+                verdict.as_str(),
+                None | Some("inconclusive" | "duplicate" | "duplicate-inconclusive")
+            ) {
+                return Err(io::Error::other(format!(
+                    "the node refuses block {height}: {verdict}"
+                )));
             }
         }
         if self.hash_at(tip.height)? == tip.hash {
@@ -259,7 +285,8 @@ impl Bitcoind {
     fn send(&self, sandbox: &Sandbox, txids: &[Txid]) -> io::Result<()> {
         let calls = txids.iter().map(|txid| {
             let view = sandbox.transaction(*txid).map_err(io::Error::other)?;
-            let view = view.ok_or_else(|| io::Error::other(format!("the sandbox does not know {txid}")))?;
+            let view =
+                view.ok_or_else(|| io::Error::other(format!("the sandbox does not know {txid}")))?;
             // 0 turns off the node's limit of the fee rate, because the customer may pay any fee.
             Ok(("sendrawtransaction", json!([serialize_hex(&view.tx), 0])))
         });

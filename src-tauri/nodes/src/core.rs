@@ -1,5 +1,6 @@
-//! Bitcoin Core's JSON-RPC over a sandbox's chain and mempool, with its names, error codes and batches, and its ZeroMQ
-//! publisher. Clients sign in with the cookie file, or with a user and password.
+//! Bitcoin Core's JSON-RPC over a sandbox's chain and mempool, with its names, error codes and
+//! batches, and its ZeroMQ publisher. Clients sign in with the cookie file, or with a user and
+//! password.
 
 pub(crate) mod calls;
 mod fault;
@@ -58,8 +59,8 @@ struct Inner {
 }
 
 impl CoreNode {
-    /// Shows the chain of `sandbox`. A broadcast transaction enters the mempool at `clock`'s time. The cookie file is
-    /// in `folder`.
+    /// Shows the chain of `sandbox`. A broadcast transaction enters the mempool at `clock`'s time.
+    /// The cookie file is in `folder`.
     ///
     /// # Errors
     /// There is no free port, or the cookie cannot be written.
@@ -73,7 +74,12 @@ impl CoreNode {
             crowd: Arc::default(),
             counted: Counted::default(),
         };
-        let shared = Arc::new(Shared { clock, cookie_file, inner: Mutex::new(inner), told: Mutex::default() });
+        let shared = Arc::new(Shared {
+            clock,
+            cookie_file,
+            inner: Mutex::new(inner),
+            told: Mutex::default(),
+        });
         shared.renew_cookie()?;
         let serving = Arc::clone(&shared);
         let listener = Listener::start(move |stream, stop| serving.serve(stream, stop))?;
@@ -99,13 +105,15 @@ impl CoreNode {
         self.shared.lock().zmq_fault = fault.into();
     }
 
-    /// Number of subscriptions to the publisher, and the count of the last message to the last subscriber.
+    /// Number of subscriptions to the publisher, and the count of the last message to the last
+    /// subscriber.
     ///
     /// # Errors
     /// The chain cannot be read.
     pub fn published(&self) -> io::Result<(u64, Option<u32>)> {
         let mut published = (0, None);
-        let lent = self.shared.tell(&mut |told| published = (told.subscriptions, told.last_count()));
+        let lent =
+            self.shared.tell(&mut |told| published = (told.subscriptions, told.last_count()));
         lent.map_err(io::Error::other)?;
         Ok(published)
     }
@@ -172,7 +180,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Publishes the changes of the sandbox, then calls `use_it` with the published state, even after an error.
+    /// Publishes the changes of the sandbox, then calls `use_it` with the published state, even
+    /// after an error.
     fn tell(&self, use_it: &mut dyn FnMut(&mut Told)) -> Result<(), SandboxError> {
         let sandbox = Arc::clone(&self.lock().sandbox);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -214,12 +223,19 @@ impl Shared {
                 _ => Manner::Whole,
             };
             let (status, body) = match &fault {
-                Some(CoreFault::QueueFull) => ("503 Service Unavailable", b"Work queue depth exceeded".to_vec()),
+                Some(CoreFault::QueueFull) => {
+                    ("503 Service Unavailable", b"Work queue depth exceeded".to_vec())
+                }
                 Some(CoreFault::Forbidden) => ("403 Forbidden", Vec::new()),
-                Some(CoreFault::NotJson) => ("200 OK", b"<html><body>It works!</body></html>".to_vec()),
+                Some(CoreFault::NotJson) => {
+                    ("200 OK", b"<html><body>It works!</body></html>".to_vec())
+                }
                 _ => (status, body),
             };
-            let Ok(written) = http::write(&mut stream, stop, &Answer::json(status, body), manner) else { return };
+            let Ok(written) = http::write(&mut stream, stop, &Answer::json(status, body), manner)
+            else {
+                return;
+            };
             self.lock().counted.traffic(request.bytes.saturating_add(written));
         }
     }
@@ -227,7 +243,9 @@ impl Shared {
     fn may(&self, authorization: Option<&str>) -> bool {
         let given = authorization.and_then(|value| value.strip_prefix("Basic "));
         let given = given.and_then(|value| STANDARD.decode(value).ok());
-        let Some(given) = given.and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
+        let Some(given) = given.and_then(|bytes| String::from_utf8(bytes).ok()) else {
+            return false;
+        };
         given == self.lock().cookie || given == format!("{USER}:{PASSWORD}")
     }
 
@@ -285,7 +303,12 @@ impl Shared {
         if let Some(CoreFault::WrongTypes) = fault {
             return Ok(json!({ "surprise": [1, null, "x"] }));
         }
-        let shown = shown::Shown { sandbox: &sandbox, fault: fault.as_ref(), told: &self.told, crowd: &crowd };
+        let shown = shown::Shown {
+            sandbox: &sandbox,
+            fault: fault.as_ref(),
+            told: &self.told,
+            crowd: &crowd,
+        };
         calls::answer(method, params, &shown, (self.clock)())
     }
 }

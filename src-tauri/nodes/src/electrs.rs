@@ -1,4 +1,5 @@
-//! A real Electrum server, `electrs`, in its own process, over a real Bitcoin Core that follows a sandbox.
+//! A real Electrum server, `electrs`, in its own process, over a real Bitcoin Core that follows a
+//! sandbox.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -48,7 +49,8 @@ impl Electrs {
         format!("tcp://127.0.0.1:{}", self.port)
     }
 
-    /// Waits until the server shows the tip and the mempool of the sandbox. The node must show them already.
+    /// Waits until the server shows the tip and the mempool of the sandbox. The node must show them
+    /// already.
     ///
     /// # Errors
     /// The server does not show them within about a minute.
@@ -61,22 +63,32 @@ impl Electrs {
         let status = sandbox.status().map_err(io::Error::other)?;
         let mut connection = Connection::open(self.port)?;
         let tip = connection.ask("blockchain.headers.subscribe", &json!([]))?;
-        let header = tip["hex"].as_str().and_then(|hex| bitcoin::consensus::encode::deserialize_hex(hex).ok());
-        if header.map(|header: bitcoin::block::Header| header.block_hash()) != Some(status.tip_hash) {
+        let header = tip["hex"]
+            .as_str()
+            .and_then(|hex| bitcoin::consensus::encode::deserialize_hex(hex).ok());
+        if header.map(|header: bitcoin::block::Header| header.block_hash()) != Some(status.tip_hash)
+        {
             return Ok(false);
         }
         let mempool: HashSet<Txid> = status.mempool.iter().copied().collect();
-        // The sandbox knows the scripts of all its transactions, so the histories of these scripts contain the whole
-        // mempool.
+        // The sandbox knows the scripts of all its transactions, so the histories of these scripts
+        // contain the whole mempool.
         let all = sandbox.changes_since(0, usize::MAX >> 1).map_err(io::Error::other)?.txs;
-        let scripts: HashSet<_> = all.iter().flat_map(|view| &view.tx.output).map(|out| &out.script_pubkey).collect();
+        let scripts: HashSet<_> =
+            all.iter().flat_map(|view| &view.tx.output).map(|out| &out.script_pubkey).collect();
         let scripts = scripts.into_iter().filter(|script| !script.is_op_return());
         let mut shown = HashSet::new();
         for script in scripts {
-            let history = connection.ask("blockchain.scripthash.get_history", &json!([script_hash(script)]))?;
-            let unconfirmed =
-                history.as_array().into_iter().flatten().filter(|entry| entry["height"].as_i64() <= Some(0));
-            shown.extend(unconfirmed.filter_map(|entry| entry["tx_hash"].as_str()?.parse::<Txid>().ok()));
+            let history = connection
+                .ask("blockchain.scripthash.get_history", &json!([script_hash(script)]))?;
+            let unconfirmed = history
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|entry| entry["height"].as_i64() <= Some(0));
+            shown.extend(
+                unconfirmed.filter_map(|entry| entry["tx_hash"].as_str()?.parse::<Txid>().ok()),
+            );
         }
         Ok(shown == mempool)
     }
@@ -138,7 +150,8 @@ fn spawn(program: &Path, folder: &Path, port: u16, node: &Bitcoind) -> io::Resul
         ("jsonrpc-timeout-secs", "20".to_owned()),
     ];
     let options = options.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
-    let log = std::fs::File::options().create(true).append(true).open(folder.join("electrs.log"))?;
+    let log =
+        std::fs::File::options().create(true).append(true).open(folder.join("electrs.log"))?;
     Command::new(program)
         .arg("--skip-default-conf-files")
         .args(options)

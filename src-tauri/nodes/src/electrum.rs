@@ -1,5 +1,5 @@
-//! An Electrum server that shows a sandbox's chain and mempool: lines of JSON-RPC over TCP or TLS, subscriptions with
-//! notifications, batches, and the protocol versions 1.4 to 1.6.
+//! An Electrum server that shows a sandbox's chain and mempool: lines of JSON-RPC over TCP or TLS,
+//! subscriptions with notifications, batches, and the protocol versions 1.4 to 1.6.
 //!
 //! Source: the protocol's own description (spesmilo/electrum-protocol, docs/, of 2026-03).
 
@@ -32,7 +32,8 @@ pub struct ElectrumNode {
 }
 
 impl ElectrumNode {
-    /// Shows the chain of `sandbox` over TCP. A broadcast transaction enters the mempool at `clock`'s time.
+    /// Shows the chain of `sandbox` over TCP. A broadcast transaction enters the mempool at
+    /// `clock`'s time.
     ///
     /// # Errors
     /// There is no free port.

@@ -1,5 +1,5 @@
-//! A real program that follows a real node. This module starts the program, waits until it shows the node's state, and
-//! restarts it if it ended.
+//! A real program that follows a real node. This module starts the program, waits until it shows
+//! the node's state, and restarts it if it ended.
 
 use std::io;
 use std::process::Child;
@@ -39,11 +39,13 @@ impl Follower {
         node: &Bitcoind,
         start: impl Fn(&Bitcoind) -> io::Result<Child> + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let running = Mutex::new(Running { process: start(node)?, node_starts: node.starts(), shown: None });
+        let running =
+            Mutex::new(Running { process: start(node)?, node_starts: node.starts(), shown: None });
         Ok(Self { start: Box::new(start), running })
     }
 
-    /// Waits until `shows` finds that the program shows the sandbox's state. The node must show this state already.
+    /// Waits until `shows` finds that the program shows the sandbox's state. The node must show
+    /// this state already.
     pub(crate) fn follow(
         &self,
         sandbox: &Sandbox,

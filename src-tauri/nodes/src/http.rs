@@ -1,5 +1,5 @@
-//! The part of HTTP/1.1 that a test's server needs. Requests have a body of known length; answers are whole, late, cut
-//! off or endless.
+//! The part of HTTP/1.1 that a test's server needs. Requests have a body of known length; answers
+//! are whole, late, cut off or endless.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
@@ -105,10 +105,17 @@ fn read_some(stream: &mut impl Read, stop: &Stop, into: &mut Vec<u8>) -> Option<
     }
 }
 
-/// Sends an answer and returns its size in bytes. After an error the connection cannot be used again.
-pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manner: Manner) -> io::Result<u64> {
+/// Sends an answer and returns its size in bytes. After an error the connection cannot be used
+/// again.
+pub(crate) fn write(
+    stream: &mut impl Write,
+    stop: &Stop,
+    answer: &Answer,
+    manner: Manner,
+) -> io::Result<u64> {
     let Answer { status, headers, body } = answer;
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
     let bytes = u64::try_from(head.len().saturating_add(length)).unwrap_or(0);
@@ -135,7 +142,11 @@ pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manne
             return Err(ErrorKind::ConnectionAborted.into());
         }
         Manner::Endless => {
-            all(stream, format!("HTTP/1.1 {status}\r\n{headers}Transfer-Encoding: chunked\r\n\r\n").as_bytes())?;
+            all(
+                stream,
+                format!("HTTP/1.1 {status}\r\n{headers}Transfer-Encoding: chunked\r\n\r\n")
+                    .as_bytes(),
+            )?;
             let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
             while !stop.within(Duration::ZERO) {
                 all(stream, chunk.as_bytes())?;

@@ -1,6 +1,6 @@
-//! Servers that speak the protocols of Bitcoin nodes over a sandbox's chain, well-behaved and hostile, for tests. They
-//! are never shipped. [`core`] is Bitcoin Core's JSON-RPC and ZeroMQ publisher, [`electrum`] the Electrum protocol.
-//! [`bitcoind`] and [`electrs`] run real programs.
+//! Servers that speak the protocols of Bitcoin nodes over a sandbox's chain, well-behaved and
+//! hostile, for tests. They are never shipped. [`core`] is Bitcoin Core's JSON-RPC and ZeroMQ
+//! publisher, [`electrum`] the Electrum protocol. [`bitcoind`] and [`electrs`] run real programs.
 
 mod bent;
 pub mod bitcoind;

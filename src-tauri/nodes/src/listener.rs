@@ -38,7 +38,9 @@ impl Stop {
 
 impl Listener {
     /// Listens on a free port of loopback; `serve` handles each connection.
-    pub(crate) fn start(serve: impl Fn(TcpStream, &Stop) + Send + Sync + 'static) -> io::Result<Self> {
+    pub(crate) fn start(
+        serve: impl Fn(TcpStream, &Stop) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let stop = Stop::default();
@@ -65,14 +67,19 @@ impl Drop for Listener {
     }
 }
 
-fn accept<F: Fn(TcpStream, &Stop) + Send + Sync + 'static>(listener: &TcpListener, stop: &Stop, serve: &Arc<F>) {
+fn accept<F: Fn(TcpStream, &Stop) + Send + Sync + 'static>(
+    listener: &TcpListener,
+    stop: &Stop,
+    serve: &Arc<F>,
+) {
     let mut connections = Vec::new();
     for stream in listener.incoming() {
         if stop.within(Duration::ZERO) {
             break;
         }
         let Ok(stream) = stream else { continue };
-        if stream.set_read_timeout(Some(LOOKS_EVERY)).is_err() || stream.set_nodelay(true).is_err() {
+        if stream.set_read_timeout(Some(LOOKS_EVERY)).is_err() || stream.set_nodelay(true).is_err()
+        {
             continue;
         }
         let (serve, stop) = (Arc::clone(serve), stop.clone());

@@ -28,8 +28,12 @@ impl Tls {
         Ok(Self { config: Arc::new(config) })
     }
 
-    pub(crate) fn accept(&self, stream: TcpStream) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
-        let connection = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
+    pub(crate) fn accept(
+        &self,
+        stream: TcpStream,
+    ) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
+        let connection =
+            ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
         Ok(StreamOwned::new(connection, stream))
     }
 }

@@ -25,7 +25,9 @@ impl Sandbox {
     /// Only if the file cannot be accessed or is damaged.
     pub fn transaction(&self, txid: Txid) -> Result<Option<TxView>, SandboxError> {
         read(&mut self.lock(), |conn| {
-            transactions::tx_by_txid(conn, &txid)?.map(|row| changes::view(conn, row.id)).transpose()
+            transactions::tx_by_txid(conn, &txid)?
+                .map(|row| changes::view(conn, row.id))
+                .transpose()
         })
     }
 
@@ -63,23 +65,33 @@ impl Sandbox {
         })
     }
 
-    /// An output that the best chain creates and does not spend. `with_mempool` adds the mempool's outputs, and leaves
-    /// out those that the mempool spends.
+    /// An output that the best chain creates and does not spend. `with_mempool` adds the mempool's
+    /// outputs, and leaves out those that the mempool spends.
     ///
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
-    pub fn unspent(&self, outpoint: OutPoint, with_mempool: bool) -> Result<Option<UnspentOutput>, SandboxError> {
+    pub fn unspent(
+        &self,
+        outpoint: OutPoint,
+        with_mempool: bool,
+    ) -> Result<Option<UnspentOutput>, SandboxError> {
         read(&mut self.lock(), |conn| {
             let Some(coin) = transactions::coin(conn, &outpoint)? else { return Ok(None) };
             let confirmations = match coin.position {
-                Position::Block { height, .. } => blocks::tip(conn)?.height.saturating_sub(height).saturating_add(1),
+                Position::Block { height, .. } => {
+                    blocks::tip(conn)?.height.saturating_sub(height).saturating_add(1)
+                }
                 Position::Mempool { .. } if with_mempool => 0,
                 Position::Mempool { .. } | Position::Absent => return Ok(None),
             };
             let is_spent = transactions::confirmed_spender(conn, &coin)?.is_some()
                 || (with_mempool && mempool::mempool_spender(conn, &coin)?.is_some());
             let output = coin.tx_out();
-            Ok((!is_spent).then_some(UnspentOutput { output, confirmations, is_coinbase: coin.is_coinbase }))
+            Ok((!is_spent).then_some(UnspentOutput {
+                output,
+                confirmations,
+                is_coinbase: coin.is_coinbase,
+            }))
         })
     }
 

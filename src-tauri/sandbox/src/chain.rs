@@ -1,5 +1,5 @@
-//! Connects blocks to the best chain under the rules of consensus, and disconnects them. `template` chooses the
-//! transactions.
+//! Connects blocks to the best chain under the rules of consensus, and disconnects them. `template`
+//! chooses the transactions.
 
 use bitcoin::hashes::Hash;
 use bitcoin::script::Builder;
@@ -27,9 +27,13 @@ pub(crate) fn subsidy_sats(height: u32) -> u64 {
     SUBSIDY_SATS.checked_shr(height / HALVING_INTERVAL).unwrap_or(0)
 }
 
-/// The time of the next block in seconds: the clock's time, or the earliest valid time if that is later. Fails if that
-/// time is more than [`MAX_FUTURE_SECONDS`] ahead of the clock.
-pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> Result<i64, SandboxError> {
+/// The time of the next block in seconds: the clock's time, or the earliest valid time if that is
+/// later. Fails if that time is more than [`MAX_FUTURE_SECONDS`] ahead of the clock.
+pub(crate) fn next_block_time_s(
+    conn: &Connection,
+    tip: &Tip,
+    clock_s: i64,
+) -> Result<i64, SandboxError> {
     let needed_s = blocks::median_time_s(conn, tip.height)?.saturating_add(1);
     if needed_s > clock_s.saturating_add(MAX_FUTURE_SECONDS) {
         return Err(SandboxError::ClockTooFarBehind { needed_s, clock_s });
@@ -37,8 +41,8 @@ pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> R
     Ok(needed_s.max(clock_s))
 }
 
-/// Connects a block to the tip. `ids` are the rows of its transactions after the coinbase; their scripts were checked
-/// when they were stored. Conflicting transactions in the mempool are dropped.
+/// Connects a block to the tip. `ids` are the rows of its transactions after the coinbase; their
+/// scripts were checked when they were stored. Conflicting transactions in the mempool are dropped.
 pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(), SandboxError> {
     let tip = blocks::tip(conn)?;
     let height = tip.height.saturating_add(1);
@@ -53,7 +57,9 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
     let mut fees_sats: u64 = 0;
     for (index, (id, tx)) in (1u32..).zip(ids.iter().zip(block.txdata.iter().skip(1))) {
         if !rules::is_final(tx, height, median_s) {
-            return Err(SandboxError::InvalidBlock("a transaction's lock time has not been reached"));
+            return Err(SandboxError::InvalidBlock(
+                "a transaction's lock time has not been reached",
+            ));
         }
         let mut coins = Vec::with_capacity(tx.input.len());
         for input in &tx.input {
@@ -66,7 +72,9 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
         if !rules::relative_locks_passed(conn, tx, &coins, height, median_s)? {
             return Err(SandboxError::InvalidBlock("a relative lock has not passed"));
         }
-        let fee = transactions::tx_by_id(conn, *id)?.fee_sats.ok_or(SandboxError::InvalidBlock("a second coinbase"))?;
+        let fee = transactions::tx_by_id(conn, *id)?
+            .fee_sats
+            .ok_or(SandboxError::InvalidBlock("a second coinbase"))?;
         fees_sats = fees_sats.saturating_add(fee);
         mempool::drop_conflicts(conn, *id)?;
         transactions::set_position(conn, *id, Position::Block { height, index })?;
@@ -102,10 +110,12 @@ fn check_block(conn: &Connection, block: &Block, tip: &Tip) -> Result<(), Sandbo
     if block.weight() > Weight::MAX_BLOCK {
         return refuse("too heavy");
     }
-    // BIP34 as Bitcoin Core writes it: heights 1 to 16 are OP_1 to OP_16, which `Block::bip34_block_height` refuses.
+    // BIP34 as Bitcoin Core writes it: heights 1 to 16 are OP_1 to OP_16, which
+    // `Block::bip34_block_height` refuses.
     let height_push = Builder::new().push_int(height).into_script();
     let has_height = block.coinbase().and_then(|tx| tx.input.first()).is_some_and(|input| {
-        (2..=100).contains(&input.script_sig.len()) && input.script_sig.as_bytes().starts_with(height_push.as_bytes())
+        (2..=100).contains(&input.script_sig.len())
+            && input.script_sig.as_bytes().starts_with(height_push.as_bytes())
     });
     if !has_height {
         return refuse("a coinbase without its height");
@@ -127,8 +137,8 @@ fn check_spend(conn: &Connection, coin: &Coin, height: u32) -> Result<(), Sandbo
     Ok(())
 }
 
-/// Disconnects all blocks above `fork_height`. Their transactions are absent afterwards. Returns the ids of those that
-/// are not coinbases, in block order.
+/// Disconnects all blocks above `fork_height`. Their transactions are absent afterwards. Returns
+/// the ids of those that are not coinbases, in block order.
 pub(crate) fn disconnect_to(conn: &Connection, fork_height: u32) -> Result<Vec<i64>, SandboxError> {
     let all = store::ids(
         conn,

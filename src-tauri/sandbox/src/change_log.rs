@@ -1,4 +1,5 @@
-//! The change log: one growing sequence of numbers for changed transactions and for reorganisations.
+//! The change log: one growing sequence of numbers for changed transactions and for
+//! reorganisations.
 
 use rusqlite::{Connection, params};
 
@@ -14,13 +15,19 @@ pub(crate) fn next_seq(conn: &Connection) -> Result<i64, SandboxError> {
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 
-/// Logs that a transaction's position changed. The facts of every conflicting transaction change with it, and those of
-/// all their unconfirmed descendants. `is_in_chain`: the transaction entered a block or left one.
+/// Logs that a transaction's position changed. The facts of every conflicting transaction change
+/// with it, and those of all their unconfirmed descendants. `is_in_chain`: the transaction entered
+/// a block or left one.
 ///
-/// If only the mempool changed, a conflicting transaction is skipped when a third transaction in mempool or chain
-/// spends the same output. The skipped one was ruled out before and still is. So each new replacement of a
-/// payment changes two transactions, however many replacements came before.
-pub(crate) fn log_transaction(conn: &Connection, id: i64, is_in_chain: bool) -> Result<(), SandboxError> {
+/// If only the mempool changed, a conflicting transaction is skipped when a third transaction in
+/// mempool or chain spends the same output. The skipped one was ruled out before and still is. So
+/// each new replacement of a payment changes two transactions, however many replacements came
+/// before.
+pub(crate) fn log_transaction(
+    conn: &Connection,
+    id: i64,
+    is_in_chain: bool,
+) -> Result<(), SandboxError> {
     let affected = store::ids(
         conn,
         "WITH RECURSIVE affected(id) AS (
@@ -38,7 +45,8 @@ pub(crate) fn log_transaction(conn: &Connection, id: i64, is_in_chain: bool) -> 
         (id, is_in_chain),
     )?;
     let mut seq = next_seq(conn)?;
-    let mut update = conn.prepare_cached("UPDATE transactions SET changed_seq = ?2 WHERE tx_id = ?1")?;
+    let mut update =
+        conn.prepare_cached("UPDATE transactions SET changed_seq = ?2 WHERE tx_id = ?1")?;
     for id in affected {
         update.execute([id, seq])?;
         seq = seq.saturating_add(1);
@@ -49,6 +57,7 @@ pub(crate) fn log_transaction(conn: &Connection, id: i64, is_in_chain: bool) -> 
 /// Logs that all blocks above `fork_height` were disconnected.
 pub(crate) fn log_reorg(conn: &Connection, fork_height: u32) -> Result<(), SandboxError> {
     let seq = next_seq(conn)?;
-    conn.prepare_cached("INSERT INTO reorgs (seq, fork_height) VALUES (?1, ?2)")?.execute(params![seq, fork_height])?;
+    conn.prepare_cached("INSERT INTO reorgs (seq, fork_height) VALUES (?1, ?2)")?
+        .execute(params![seq, fork_height])?;
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Reads the transactions that changed after a number of the change log, each with its present facts.
+//! Reads the transactions that changed after a number of the change log, each with its present
+//! facts.
 
 use bitcoin::BlockHash;
 use rusqlite::{Connection, OptionalExtension};
@@ -10,7 +11,8 @@ use crate::store;
 use crate::transactions::{self, Position};
 use crate::types::{Changes, TxPosition, TxView};
 
-/// At most `limit` transactions that changed after `since`. The caller gives a connection with one consistent view.
+/// At most `limit` transactions that changed after `since`. The caller gives a connection with one
+/// consistent view.
 pub(crate) fn since(conn: &Connection, since: i64, limit: usize) -> Result<Changes, SandboxError> {
     let mut statement = conn.prepare_cached(
         "SELECT tx_id, changed_seq FROM transactions WHERE changed_seq > ?1 ORDER BY changed_seq LIMIT ?2",
@@ -30,16 +32,22 @@ pub(crate) fn since(conn: &Connection, since: i64, limit: usize) -> Result<Chang
     Ok(Changes { cursor, more, tip: blocks::tip(conn)?, txs })
 }
 
-/// Whether this block can have been the tip at change `seq`: it is in the best chain, or a later reorganisation
-/// disconnected a block at its height.
-pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) -> Result<bool, SandboxError> {
+/// Whether this block can have been the tip at change `seq`: it is in the best chain, or a later
+/// reorganisation disconnected a block at its height.
+pub(crate) fn was_at(
+    conn: &Connection,
+    seq: i64,
+    height: u32,
+    hash: BlockHash,
+) -> Result<bool, SandboxError> {
     if seq >= change_log::next_seq(conn)? {
         return Ok(false);
     }
     if blocks::block_at(conn, height)?.is_some_and(|block| block.hash == hash) {
         return Ok(true);
     }
-    let mut statement = conn.prepare_cached("SELECT 1 FROM reorgs WHERE seq > ?1 AND fork_height < ?2 LIMIT 1")?;
+    let mut statement =
+        conn.prepare_cached("SELECT 1 FROM reorgs WHERE seq > ?1 AND fork_height < ?2 LIMIT 1")?;
     Ok(statement.exists((seq, height))?)
 }
 
@@ -65,7 +73,8 @@ pub(crate) fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
         conflict_in_mempool: false,
         conflicts: Vec::new(),
     };
-    // The transaction and all its unconfirmed ancestors, then every other transaction that spends one of their inputs.
+    // The transaction and all its unconfirmed ancestors, then every other transaction that spends
+    // one of their inputs.
     let mut statement = conn.prepare_cached(
         "WITH RECURSIVE line(id) AS (
             SELECT ?1

@@ -4,7 +4,9 @@ use bitcoin::hashes::{Hash, HashEngine, sha256};
 use bitcoin::key::{Keypair, TapTweak};
 use bitcoin::secp256k1::{All, Message, Secp256k1, SecretKey};
 use bitcoin::sighash::{Prevouts, SighashCache};
-use bitcoin::{CompressedPublicKey, EcdsaSighashType, ScriptBuf, TapSighashType, Transaction, TxOut, Witness};
+use bitcoin::{
+    CompressedPublicKey, EcdsaSighashType, ScriptBuf, TapSighashType, Transaction, TxOut, Witness,
+};
 use bitcoin::{ecdsa, taproot};
 
 use crate::error::SandboxError;
@@ -42,7 +44,8 @@ impl Customer {
         let mut witnesses = Vec::with_capacity(coins.len());
         let mut cache = SighashCache::new(&*tx);
         for (input, coin) in coins.iter().enumerate() {
-            let index = coin.customer_key.ok_or(SandboxError::NotTheCustomers(coin.outpoint.txid))?;
+            let index =
+                coin.customer_key.ok_or(SandboxError::NotTheCustomers(coin.outpoint.txid))?;
             witnesses.push(self.witness(&mut cache, input, index, coin, &spent)?);
         }
         for (input, witness) in tx.input.iter_mut().zip(witnesses) {
@@ -60,12 +63,19 @@ impl Customer {
         spent: &[TxOut],
     ) -> Result<Witness, SandboxError> {
         let damaged = |error: &dyn std::fmt::Display| {
-            SandboxError::Damaged(format!("the customer's coin {} cannot be signed for: {error}", coin.outpoint))
+            SandboxError::Damaged(format!(
+                "the customer's coin {} cannot be signed for: {error}",
+                coin.outpoint
+            ))
         };
         let keypair = self.keypair(key_index);
         if is_taproot(key_index) {
             let sighash = cache
-                .taproot_key_spend_signature_hash(input, &Prevouts::All(spent), TapSighashType::Default)
+                .taproot_key_spend_signature_hash(
+                    input,
+                    &Prevouts::All(spent),
+                    TapSighashType::Default,
+                )
                 .map_err(|error| damaged(&error))?;
             let tweaked = keypair.tap_tweak(&self.secp, None).to_keypair();
             let signature = self.secp.sign_schnorr_no_aux_rand(&Message::from(sighash), &tweaked);
@@ -90,7 +100,9 @@ impl Customer {
             engine.input(&index.to_le_bytes());
             engine.input(&attempt.to_le_bytes());
             // About one hash in 2^128 is not a valid key.
-            if let Ok(key) = SecretKey::from_slice(sha256::Hash::from_engine(engine).as_byte_array()) {
+            if let Ok(key) =
+                SecretKey::from_slice(sha256::Hash::from_engine(engine).as_byte_array())
+            {
                 return key.keypair(&self.secp);
             }
             attempt = attempt.wrapping_add(1);

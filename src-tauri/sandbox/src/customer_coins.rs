@@ -14,7 +14,8 @@ pub(crate) enum Among {
 }
 
 impl Among {
-    /// The values of `is_initial` to query, one by one, because the index orders amounts only within each.
+    /// The values of `is_initial` to query, one by one, because the index orders amounts only
+    /// within each.
     fn classes(self) -> &'static [bool] {
         match self {
             Among::Initial => &[true],
@@ -37,13 +38,15 @@ pub(crate) fn smallest_customer_coin(
     let mut statement = conn.prepare_cached(&sql)?;
     let mut smallest: Option<Coin> = None;
     for class in among.classes() {
-        let found = statement.query_row(params![class, amount_sats, height], coin_row).optional()?;
+        let found =
+            statement.query_row(params![class, amount_sats, height], coin_row).optional()?;
         smallest = smallest.into_iter().chain(found).min_by_key(|coin| coin.amount_sats);
     }
     Ok(smallest)
 }
 
-/// The customer's `limit` largest coins below `amount_sats` that a block at `height` may spend, largest first.
+/// The customer's `limit` largest coins below `amount_sats` that a block at `height` may spend,
+/// largest first.
 pub(crate) fn largest_customer_coins_below(
     conn: &Connection,
     among: Among,

@@ -2,11 +2,12 @@
 
 use bitcoin::{OutPoint, Txid};
 
-/// The text of an SQLite failure. On a full disk the index of the write-ahead log (`-shm`) fails first, and SQLite's
-/// own text for that error does not mention the disk.
+/// The text of an SQLite failure. On a full disk the index of the write-ahead log (`-shm`) fails
+/// first, and SQLite's own text for that error does not mention the disk.
 fn reason(error: &rusqlite::Error) -> String {
-    let lacks_room =
-        error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
+    let lacks_room = error
+        .sqlite_error()
+        .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
     if lacks_room { "the disk is full".to_owned() } else { error.to_string() }
 }
 
@@ -63,7 +64,9 @@ pub enum SandboxError {
         max: u32,
     },
     /// The reorganisation would reach below the initial chain.
-    #[error("the last {depth} blocks cannot be replaced: {max} blocks were mined since the sandbox was created")]
+    #[error(
+        "the last {depth} blocks cannot be replaced: {max} blocks were mined since the sandbox was created"
+    )]
     ReorgDepth {
         /// The depth asked for.
         depth: u32,
@@ -80,13 +83,17 @@ pub enum SandboxError {
     #[error("transaction {0} is not in the mempool any more")]
     NotInMempool(Txid),
     /// The customer can double-spend only its own transactions.
-    #[error("transaction {0} does not spend the customer's own coins, so the customer cannot replace it")]
+    #[error(
+        "transaction {0} does not spend the customer's own coins, so the customer cannot replace it"
+    )]
     NotTheCustomers(Txid),
     /// The replaced transaction has no output that pays somebody else than the customer.
     #[error("transaction {0} pays only the customer's own addresses")]
     PaysNobodyElse(Txid),
     /// The sum is less than the network relays.
-    #[error("an output of {amount_sats} sat is too small: the network relays none below {min_sats} sat")]
+    #[error(
+        "an output of {amount_sats} sat is too small: the network relays none below {min_sats} sat"
+    )]
     AmountTooSmall {
         /// The output's sum.
         amount_sats: u64,
@@ -132,7 +139,8 @@ pub enum SandboxError {
     /// The mempool refused a transaction of the customer.
     #[error("the mempool refused the customer's transaction: {0}")]
     Refused(BroadcastRefusal),
-    /// A block that the sandbox mined, or one of the caller's transactions in it, broke a rule of consensus.
+    /// A block that the sandbox mined, or one of the caller's transactions in it, broke a rule of
+    /// consensus.
     #[error("the block breaks the rules of consensus: {0}")]
     InvalidBlock(&'static str),
 }
@@ -140,13 +148,13 @@ pub enum SandboxError {
 /// Why the mempool refused a transaction.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum BroadcastRefusal {
-    /// An output it spends is unknown, or belongs to a transaction that is neither in the chain nor in the mempool.
+    /// An output it spends is unknown, or belongs to a transaction that is neither in the chain nor
+    /// in the mempool.
     #[error("input {0} is missing: its transaction is neither in the chain nor in the mempool")]
     MissingInputs(OutPoint),
     /// An output it spends was already spent in the chain.
     #[error("input {outpoint} was spent in the chain by {spender}")]
     InputSpent {
-        /// The outpoint.
         outpoint: OutPoint,
         /// The confirmed transaction that spent it.
         spender: Txid,
@@ -154,15 +162,15 @@ pub enum BroadcastRefusal {
     /// A coinbase can be spent after 100 blocks only.
     #[error("input {outpoint} is a coinbase that can be spent from block {from_height}")]
     ImmatureCoinbase {
-        /// The outpoint.
         outpoint: OutPoint,
         /// The first block that may hold the spend.
         from_height: u32,
     },
     /// It conflicts with the mempool and does not pay enough to replace (BIP125).
-    #[error("it conflicts with the mempool and pays {fee_sats} satoshis; a replacement must pay at least {min_sats}")]
+    #[error(
+        "it conflicts with the mempool and pays {fee_sats} satoshis; a replacement must pay at least {min_sats}"
+    )]
     ReplacementFeeTooLow {
-        /// Its fee.
         fee_sats: u64,
         /// The least fee by absolute sum and by rate.
         min_sats: u64,
@@ -185,10 +193,12 @@ pub enum BroadcastRefusal {
         /// The input's index.
         input: usize,
     },
-    /// The caller is not told whether it was accepted: the fault [`Timeout`](crate::BroadcastFault::Timeout).
+    /// The caller is not told whether it was accepted: the fault
+    /// [`Timeout`](crate::BroadcastFault::Timeout).
     #[error("the sandbox is set not to answer broadcasts")]
     Unanswered,
-    /// The fault [`Reject`](crate::BroadcastFault::Reject) is set, or it was evicted and no block was mined since.
+    /// The fault [`Reject`](crate::BroadcastFault::Reject) is set, or it was evicted and no block
+    /// was mined since.
     #[error("it was refused: {0}")]
     Refused(&'static str),
     /// It could not be checked, because the file could not be read or written.

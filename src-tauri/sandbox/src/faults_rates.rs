@@ -34,7 +34,10 @@ pub(crate) fn rates(conn: &Connection) -> Result<BTreeMap<String, String>, Sandb
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-pub(crate) fn set_rates(conn: &Connection, rates: &BTreeMap<String, Option<String>>) -> Result<(), SandboxError> {
+pub(crate) fn set_rates(
+    conn: &Connection,
+    rates: &BTreeMap<String, Option<String>>,
+) -> Result<(), SandboxError> {
     for (currency, rate) in rates {
         match rate {
             Some(rate) => conn
@@ -49,8 +52,9 @@ pub(crate) fn set_rates(conn: &Connection, rates: &BTreeMap<String, Option<Strin
 }
 
 pub(crate) fn faults(conn: &Connection) -> Result<Faults, SandboxError> {
-    let mut statement =
-        conn.prepare_cached("SELECT broadcast, chain_down, keys_locked, fee_rate_sat_vb, latency_ms FROM meta")?;
+    let mut statement = conn.prepare_cached(
+        "SELECT broadcast, chain_down, keys_locked, fee_rate_sat_vb, latency_ms FROM meta",
+    )?;
     let (broadcast, faults) = statement.query_row([], |row| {
         let faults = Faults {
             chain_down: row.get(1)?,
@@ -61,8 +65,9 @@ pub(crate) fn faults(conn: &Connection) -> Result<Faults, SandboxError> {
         };
         Ok((row.get::<_, String>(0)?, faults))
     })?;
-    let broadcast = BroadcastFault::from_name(&broadcast)
-        .ok_or_else(|| SandboxError::Damaged(format!("there is no broadcast fault {broadcast:?}")))?;
+    let broadcast = BroadcastFault::from_name(&broadcast).ok_or_else(|| {
+        SandboxError::Damaged(format!("there is no broadcast fault {broadcast:?}"))
+    })?;
     Ok(Faults { broadcast, ..faults })
 }
 
@@ -75,7 +80,8 @@ pub(crate) fn set_faults(conn: &Connection, patch: FaultsPatch) -> Result<(), Sa
     )?
     .execute(params![patch.chain_down, broadcast, patch.keys_locked, patch.latency_ms.map(whole)])?;
     if let Some(fee_rate_sat_vb) = patch.fee_rate_sat_vb {
-        conn.prepare_cached("UPDATE meta SET fee_rate_sat_vb = ?1")?.execute([fee_rate_sat_vb.map(whole)])?;
+        conn.prepare_cached("UPDATE meta SET fee_rate_sat_vb = ?1")?
+            .execute([fee_rate_sat_vb.map(whole)])?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! A new file's content: the seed, the first blocks, the customer's coins in many sizes, and the first rates.
+//! A new file's content: the seed, the first blocks, the customer's coins in many sizes, and the
+//! first rates.
 
 use bitcoin::Network;
 use bitcoin::constants::genesis_block;
@@ -21,7 +22,8 @@ const BLOCKS: u32 = 240;
 const SPACING_S: i64 = 600;
 /// Number of coinbases that are split, each in the same way.
 const SPLIT_COINBASES: u32 = 25;
-/// Number and size, in satoshis, of the coins made from one coinbase of 50 bitcoins. The remainder is change.
+/// Number and size, in satoshis, of the coins made from one coinbase of 50 bitcoins. The remainder
+/// is change.
 const SIZES: [(usize, u64); 5] =
     [(80, 1_000_000), (60, 5_000_000), (32, 25_000_000), (16, 100_000_000), (4, 500_000_000)];
 
@@ -56,8 +58,13 @@ fn block_time_s(now_s: i64, height: u32) -> i64 {
     now_s.saturating_sub(i64::from(BLOCKS.saturating_sub(height)).saturating_mul(SPACING_S))
 }
 
-fn split_coinbases(conn: &Connection, customer: &Customer, now_ms: i64) -> Result<(), SandboxError> {
-    let sums: Vec<u64> = SIZES.iter().flat_map(|(count, sats)| std::iter::repeat_n(*sats, *count)).collect();
+fn split_coinbases(
+    conn: &Connection,
+    customer: &Customer,
+    now_ms: i64,
+) -> Result<(), SandboxError> {
+    let sums: Vec<u64> =
+        SIZES.iter().flat_map(|(count, sats)| std::iter::repeat_n(*sats, *count)).collect();
     for coin in customer_coins::largest_customer_coins_below(
         conn,
         Among::All,

@@ -1,8 +1,8 @@
 //! A private regtest chain inside the program, with a simulated customer.
 //!
-//! Blocks have real proof of work, merkle roots and witness commitments. Every input is checked by Bitcoin Core's
-//! script interpreter. The mempool replaces, refuses and evicts as Bitcoin nodes do. One SQLite file holds everything.
-//! Each call commits to the disk before it returns.
+//! Blocks have real proof of work, merkle roots and witness commitments. Every input is checked by
+//! Bitcoin Core's script interpreter. The mempool replaces, refuses and evicts as Bitcoin nodes do.
+//! One SQLite file holds everything. Each call commits to the disk before it returns.
 //!
 //! The sandbox reads no clock (callers give `now_ms`), uses no network, and knows no payments.
 
@@ -36,7 +36,7 @@ pub use sandbox::Sandbox;
 pub use script_check::{verify as verify_scripts, verify_each as verify_each_script};
 pub use spending::{DEFAULT_FEE_RATE_SAT_VB, MAX_FEE_RATE_SAT_VB};
 pub use types::{
-    Broadcast, BroadcastFault, Changes, Faults, FaultsPatch, MempoolEntry, PaidOutput, Pay, Replace, ReplaceTo, Status,
-    Tip, TxPosition, TxView, UnspentOutput,
+    Broadcast, BroadcastFault, Changes, Faults, FaultsPatch, MempoolEntry, PaidOutput, Pay,
+    Replace, ReplaceTo, Status, Tip, TxPosition, TxView, UnspentOutput,
 };
 pub use world::{MAX_BLOCKS_PER_CALL, MAX_PARTS, MAX_PAYEES};

@@ -17,14 +17,20 @@ use crate::types::{Broadcast, Tip};
 pub(crate) const INCREMENTAL_RELAY_SAT_VB: u64 = 1;
 /// Most transactions that one replacement may drop (BIP125 rule 5).
 const MAX_REPLACED: usize = 100;
-/// Most ancestors, or descendants, of an unconfirmed transaction, itself included: `-limitancestorcount` and
-/// `-limitdescendantcount` of Bitcoin Core before 31.0. Later versions limit clusters to 64 transactions instead.
+/// Most ancestors, or descendants, of an unconfirmed transaction, itself included:
+/// `-limitancestorcount` and `-limitdescendantcount` of Bitcoin Core before 31.0. Later versions
+/// limit clusters to 64 transactions instead.
 const MAX_FAMILY: usize = 25;
-/// Largest total size of such ancestors or descendants in vB: `-limitancestorsize` and `-limitdescendantsize`.
+/// Largest total size of such ancestors or descendants in vB: `-limitancestorsize` and
+/// `-limitdescendantsize`.
 const MAX_FAMILY_VB: u64 = 101_000;
 
 /// Accepts a transaction into the mempool if all rules allow, and drops those it replaces.
-pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
+pub(crate) fn accept(
+    conn: &Connection,
+    tx: &Transaction,
+    now_ms: i64,
+) -> Result<Broadcast, BroadcastRefusal> {
     if let Some(known) = transactions::tx_by_txid(conn, &tx.compute_txid())? {
         if known.position != Position::Absent {
             return Ok(Broadcast::AlreadyKnown);
@@ -50,9 +56,12 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     let replaced = check_replacement(conn, &coins, fee_sats, vsize)?;
     script_check::verify(tx, &spent).map_err(|input| BroadcastRefusal::ScriptInvalid { input })?;
 
-    // The new transaction enters before the replaced ones leave. `change_log::log_transaction` can then skip those that
-    // were replaced earlier.
-    let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
+    // The new transaction enters before the replaced ones leave. `change_log::log_transaction` can
+    // then skip those that were replaced earlier.
+    let id = transactions::store_transaction(
+        conn,
+        &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins },
+    )?;
     transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     for id in replaced.iter().rev() {
         transactions::set_position(conn, *id, Position::Absent)?;
@@ -60,8 +69,8 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     Ok(Broadcast::Accepted)
 }
 
-/// Accepts transactions one by one, parents first, up to the first refused one. Returns the answer for the last one
-/// tried; those accepted before it stay in the mempool.
+/// Accepts transactions one by one, parents first, up to the first refused one. Returns the answer
+/// for the last one tried; those accepted before it stay in the mempool.
 pub(crate) fn accept_package(
     conn: &Connection,
     package: &[Transaction],
@@ -89,11 +98,17 @@ pub(crate) fn drop_conflicts(conn: &Connection, id: i64) -> Result<(), SandboxEr
     conflicts.into_iter().try_for_each(|conflict| drop_family(conn, conflict))
 }
 
-/// Checks, after a reorganisation, the mempool and the transactions `returned` from disconnected blocks against the new
-/// tip. Valid ones are in the mempool afterwards, the others are absent.
-pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Result<(), SandboxError> {
+/// Checks, after a reorganisation, the mempool and the transactions `returned` from disconnected
+/// blocks against the new tip. Valid ones are in the mempool afterwards, the others are absent.
+pub(crate) fn revalidate(
+    conn: &Connection,
+    returned: &[i64],
+    now_ms: i64,
+) -> Result<(), SandboxError> {
     let mut candidates: BTreeSet<i64> =
-        store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?.into_iter().collect();
+        store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?
+            .into_iter()
+            .collect();
     candidates.extend(returned);
     let tip = blocks::tip(conn)?;
     // Parents have smaller ids, so each is checked before its children.
@@ -105,19 +120,26 @@ pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Re
             Err(_) => false,
         };
         match (row.position, valid) {
-            (Position::Absent, true) => transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?,
-            (Position::Mempool { .. }, false) => transactions::set_position(conn, id, Position::Absent)?,
-            (Position::Absent, false) | (Position::Mempool { .. }, true) | (Position::Block { .. }, _) => {}
+            (Position::Absent, true) => {
+                transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?
+            }
+            (Position::Mempool { .. }, false) => {
+                transactions::set_position(conn, id, Position::Absent)?
+            }
+            (Position::Absent, false)
+            | (Position::Mempool { .. }, true)
+            | (Position::Block { .. }, _) => {}
         }
     }
     Ok(())
 }
 
-/// The fees of a transaction and its descendants in the mempool. A replacement must pay them and its own relay.
+/// The fees of a transaction and its descendants in the mempool. A replacement must pay them and
+/// its own relay.
 pub(crate) fn fees_with_descendants_sats(conn: &Connection, id: i64) -> Result<u64, SandboxError> {
-    family(conn, id)?
-        .iter()
-        .try_fold(0u64, |sum, id| Ok(sum.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0))))
+    family(conn, id)?.iter().try_fold(0u64, |sum, id| {
+        Ok(sum.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0)))
+    })
 }
 
 /// Number of blocks ever mined, including those reorganised away.
@@ -161,17 +183,25 @@ pub(crate) fn ancestors(conn: &Connection, id: i64) -> Result<Vec<i64>, SandboxE
 }
 
 fn drop_family(conn: &Connection, id: i64) -> Result<(), SandboxError> {
-    family(conn, id)?.into_iter().rev().try_for_each(|id| transactions::set_position(conn, id, Position::Absent))
+    family(conn, id)?
+        .into_iter()
+        .rev()
+        .try_for_each(|id| transactions::set_position(conn, id, Position::Absent))
 }
 
-/// The outputs that a transaction spends, in the order of its inputs. Each is in the chain or the mempool, mature, and
-/// not spent in the chain.
-fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin>, BroadcastRefusal> {
+/// The outputs that a transaction spends, in the order of its inputs. Each is in the chain or the
+/// mempool, mature, and not spent in the chain.
+fn find_coins(
+    conn: &Connection,
+    tx: &Transaction,
+    tip: &Tip,
+) -> Result<Vec<Coin>, BroadcastRefusal> {
     let next_height = tip.height.saturating_add(1);
     let mut coins = Vec::with_capacity(tx.input.len());
     for input in &tx.input {
         let outpoint = input.previous_output;
-        let coin = transactions::coin(conn, &outpoint)?.ok_or(BroadcastRefusal::MissingInputs(outpoint))?;
+        let coin = transactions::coin(conn, &outpoint)?
+            .ok_or(BroadcastRefusal::MissingInputs(outpoint))?;
         match coin.position {
             Position::Absent => return Err(BroadcastRefusal::MissingInputs(outpoint)),
             Position::Mempool { .. } => {}
@@ -191,7 +221,12 @@ fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin
     Ok(coins)
 }
 
-fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -> Result<(), BroadcastRefusal> {
+fn check_locks(
+    conn: &Connection,
+    tx: &Transaction,
+    coins: &[Coin],
+    tip: &Tip,
+) -> Result<(), BroadcastRefusal> {
     let next_height = tip.height.saturating_add(1);
     let median_s = blocks::median_time_s(conn, tip.height)?;
     if !rules::is_final(tx, next_height, median_s) {
@@ -205,18 +240,29 @@ fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -
 
 /// The fee of a transaction in satoshis.
 pub(crate) fn fee_sats(tx: &Transaction, coins: &[Coin]) -> Result<u64, BroadcastRefusal> {
-    // Neither sum saturates: the coins exist, and `rules::check_form` limits the outputs to 21 million bitcoins.
+    // Neither sum saturates: the coins exist, and `rules::check_form` limits the outputs to 21
+    // million bitcoins.
     let comes_in = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-    let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
-    comes_in.checked_sub(goes_out).ok_or(BroadcastRefusal::Invalid("it pays out more than it spends"))
+    let goes_out =
+        tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    comes_in
+        .checked_sub(goes_out)
+        .ok_or(BroadcastRefusal::Invalid("it pays out more than it spends"))
 }
 
 /// Checks a transaction that was valid on another tip against this tip.
-fn recheck(conn: &Connection, tx: &Transaction, id: i64, tip: &Tip) -> Result<(), BroadcastRefusal> {
+fn recheck(
+    conn: &Connection,
+    tx: &Transaction,
+    id: i64,
+    tip: &Tip,
+) -> Result<(), BroadcastRefusal> {
     let coins = find_coins(conn, tx, tip)?;
     for coin in &coins {
         if mempool_spender(conn, coin)?.is_some_and(|spender| spender != id) {
-            return Err(BroadcastRefusal::Conflict("another transaction in the mempool spends one of its inputs"));
+            return Err(BroadcastRefusal::Conflict(
+                "another transaction in the mempool spends one of its inputs",
+            ));
         }
     }
     check_locks(conn, tx, &coins, tip)
@@ -231,8 +277,8 @@ pub(crate) fn mempool_spender(conn: &Connection, coin: &Coin) -> Result<Option<i
     Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
 }
 
-/// Checks BIP125 with full RBF: replaced transactions need not signal. Also checks the family limits. Returns all
-/// replaced transactions, parents first.
+/// Checks BIP125 with full RBF: replaced transactions need not signal. Also checks the family
+/// limits. Returns all replaced transactions, parents first.
 fn check_replacement(
     conn: &Connection,
     coins: &[Coin],
@@ -250,14 +296,19 @@ fn check_replacement(
     if replaced.len() > MAX_REPLACED {
         return Err(BroadcastRefusal::Conflict("it would replace more than 100 transactions"));
     }
-    let parents: BTreeSet<i64> =
-        coins.iter().filter(|coin| matches!(coin.position, Position::Mempool { .. })).map(|coin| coin.tx_id).collect();
+    let parents: BTreeSet<i64> = coins
+        .iter()
+        .filter(|coin| matches!(coin.position, Position::Mempool { .. }))
+        .map(|coin| coin.tx_id)
+        .collect();
     let mut line = parents.clone();
     for parent in &parents {
         line.extend(ancestors(conn, *parent)?);
     }
     if !line.is_disjoint(&replaced) {
-        return Err(BroadcastRefusal::Conflict("it spends an output of a transaction that it would replace"));
+        return Err(BroadcastRefusal::Conflict(
+            "it spends an output of a transaction that it would replace",
+        ));
     }
     check_family_size(conn, vsize, &line, &replaced)?;
     if direct.is_empty() {
@@ -266,7 +317,8 @@ fn check_replacement(
     let mut known_parents = BTreeSet::new();
     let mut min_sats = vsize.saturating_mul(INCREMENTAL_RELAY_SAT_VB);
     for id in &replaced {
-        min_sats = min_sats.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));
+        min_sats =
+            min_sats.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));
     }
     for id in &direct {
         let row = transactions::tx_by_id(conn, *id)?;
@@ -279,13 +331,15 @@ fn check_replacement(
         return Err(BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats });
     }
     if !parents.is_subset(&known_parents) {
-        return Err(BroadcastRefusal::Conflict("it has an unconfirmed parent that no replaced transaction has"));
+        return Err(BroadcastRefusal::Conflict(
+            "it has an unconfirmed parent that no replaced transaction has",
+        ));
     }
     Ok(replaced)
 }
 
-/// Limits a transaction of `vsize` together with its unconfirmed ancestors (`line`), and each ancestor together with
-/// its descendants. Replaced transactions do not count.
+/// Limits a transaction of `vsize` together with its unconfirmed ancestors (`line`), and each
+/// ancestor together with its descendants. Replaced transactions do not count.
 fn check_family_size(
     conn: &Connection,
     vsize: u64,
@@ -300,9 +354,12 @@ fn check_family_size(
         return refuse("together with its unconfirmed ancestors it is larger than 101 kvB");
     }
     for ancestor in line {
-        let descendants = family(conn, *ancestor)?.into_iter().filter(|id| !replaced.contains(id)).collect();
+        let descendants =
+            family(conn, *ancestor)?.into_iter().filter(|id| !replaced.contains(id)).collect();
         if vsize.saturating_add(vsize_sum(conn, &descendants)?) > MAX_FAMILY_VB {
-            return refuse("an unconfirmed ancestor would be larger than 101 kvB together with its descendants");
+            return refuse(
+                "an unconfirmed ancestor would be larger than 101 kvB together with its descendants",
+            );
         }
         if descendants.len() >= MAX_FAMILY {
             return refuse("an unconfirmed ancestor has 24 descendants already");
@@ -312,7 +369,9 @@ fn check_family_size(
 }
 
 fn vsize_sum(conn: &Connection, ids: &BTreeSet<i64>) -> Result<u64, SandboxError> {
-    ids.iter().try_fold(0u64, |sum, id| Ok(sum.saturating_add(transactions::tx_by_id(conn, *id)?.vsize())))
+    ids.iter().try_fold(0u64, |sum, id| {
+        Ok(sum.saturating_add(transactions::tx_by_id(conn, *id)?.vsize()))
+    })
 }
 
 /// The ids of all unconfirmed transactions, parents before children.

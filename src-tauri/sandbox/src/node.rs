@@ -25,13 +25,18 @@ impl Sandbox {
         self.broadcast_package(std::slice::from_ref(tx), now_ms)
     }
 
-    /// Accepts transactions from outside into the mempool one by one, parents first, as far as the present faults
-    /// allow, up to the first refused one. Returns the answer for the last one tried; those accepted before it stay.
+    /// Accepts transactions from outside into the mempool one by one, parents first, as far as the
+    /// present faults allow, up to the first refused one. Returns the answer for the last one
+    /// tried; those accepted before it stay.
     ///
     /// # Errors
-    /// The reason of the refusal. [`BroadcastRefusal::Unanswered`] and [`BroadcastRefusal::Storage`] do not tell
-    /// whether a transaction was accepted.
-    pub fn broadcast_package(&self, package: &[Transaction], now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
+    /// The reason of the refusal. [`BroadcastRefusal::Unanswered`] and
+    /// [`BroadcastRefusal::Storage`] do not tell whether a transaction was accepted.
+    pub fn broadcast_package(
+        &self,
+        package: &[Transaction],
+        now_ms: i64,
+    ) -> Result<Broadcast, BroadcastRefusal> {
         let mut conn = self.lock();
         let step = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let fault = faults_rates::faults(&step)?.broadcast;
@@ -49,16 +54,19 @@ impl Sandbox {
         }
     }
 
-    /// All outputs of the best chain and the mempool that pay a script, spent or not, in block order.
+    /// All outputs of the best chain and the mempool that pay a script, spent or not, in block
+    /// order.
     ///
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn outputs_to(&self, script: &Script) -> Result<Vec<PaidOutput>, SandboxError> {
-        read(&mut self.lock(), |conn| transactions::outputs_to(conn, script, blocks::tip(conn)?.height))
+        read(&mut self.lock(), |conn| {
+            transactions::outputs_to(conn, script, blocks::tip(conn)?.height)
+        })
     }
 
-    /// All changes after change number `since` (0: from the beginning), at most `limit` transactions (at least 1), in
-    /// one consistent view.
+    /// All changes after change number `since` (0: from the beginning), at most `limit`
+    /// transactions (at least 1), in one consistent view.
     ///
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
@@ -66,9 +74,9 @@ impl Sandbox {
         read(&mut self.lock(), |conn| changes::since(conn, since, limit))
     }
 
-    /// Whether this block can have been the tip at change number `cursor`: it is in the best chain, or a later
-    /// reorganisation disconnected a block at its height. For an older copy of the file the answer is no, even if other
-    /// blocks were mined on that copy.
+    /// Whether this block can have been the tip at change number `cursor`: it is in the best chain,
+    /// or a later reorganisation disconnected a block at its height. For an older copy of the file
+    /// the answer is no, even if other blocks were mined on that copy.
     ///
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.

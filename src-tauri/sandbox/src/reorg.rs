@@ -1,5 +1,5 @@
-//! Reorganisations: n blocks are replaced by n + 1 new ones. The old transactions return to the mempool or are
-//! double-spent.
+//! Reorganisations: n blocks are replaced by n + 1 new ones. The old transactions return to the
+//! mempool or are double-spent.
 
 use bitcoin::{BlockHash, Transaction, TxOut};
 use rusqlite::Connection;
@@ -22,8 +22,9 @@ struct DoubleSpend {
     from_height: u32,
 }
 
-/// Replaces the last `depth` blocks. With `keep_transactions` the new blocks are empty, and the old transactions are
-/// unconfirmed again. Without it, the new blocks hold only double-spends of the customer's own transactions.
+/// Replaces the last `depth` blocks. With `keep_transactions` the new blocks are empty, and the old
+/// transactions are unconfirmed again. Without it, the new blocks hold only double-spends of the
+/// customer's own transactions.
 pub(crate) fn reorganise(
     conn: &Connection,
     customer: &Customer,
@@ -48,7 +49,8 @@ pub(crate) fn reorganise(
     let clock_s = now_ms.div_euclid(1000);
     let mut hashes = Vec::new();
     for height in (fork_height..=tip.height).map(|parent| parent.saturating_add(1)) {
-        let (ready, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|spend| spend.from_height <= height);
+        let (ready, later): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|spend| spend.from_height <= height);
         waiting = later;
         let ids: Vec<i64> = ready.iter().map(|spend| spend.id).collect();
         hashes.push(miner::mine_block(conn, customer, &ids, clock_s)?);
@@ -89,13 +91,22 @@ fn tip_and_fork(conn: &Connection, depth: u32) -> Result<(Tip, u32), SandboxErro
 }
 
 fn log(old: &Tip, fork_height: u32, keep_transactions: bool) {
-    tracing::debug!(old_height = old.height, fork_height, keep_transactions, "the sandbox's chain was reorganised");
+    tracing::debug!(
+        old_height = old.height,
+        fork_height,
+        keep_transactions,
+        "the sandbox's chain was reorganised"
+    );
 }
 
-/// Builds a transaction that spends the inputs of one of the customer's disconnected transactions and pays the
-/// customer. An input that is not confirmed
-/// on the shortened chain is left out, because the transaction that made it was disconnected too.
-fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Option<DoubleSpend>, SandboxError> {
+/// Builds a transaction that spends the inputs of one of the customer's disconnected transactions
+/// and pays the customer. An input that is not confirmed on the shortened chain is left out,
+/// because the transaction that made it was disconnected too.
+fn double_spend(
+    conn: &Connection,
+    customer: &Customer,
+    id: i64,
+) -> Result<Option<DoubleSpend>, SandboxError> {
     let mut coins: Vec<Coin> = Vec::new();
     let mut from_height = 0;
     for input in &transactions::transaction(conn, id)?.input {
@@ -112,11 +123,16 @@ fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Optio
     }
     let tx = spending::double_spend(customer, &coins)?;
     let spent: Vec<TxOut> = coins.iter().map(Coin::tx_out).collect();
-    script_check::verify(&tx, &spent).map_err(|_| SandboxError::InvalidBlock("a double-spend's script is invalid"))?;
+    script_check::verify(&tx, &spent)
+        .map_err(|_| SandboxError::InvalidBlock("a double-spend's script is invalid"))?;
     let comes_in = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-    let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    let goes_out =
+        tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     let fee_sats = Some(comes_in.saturating_sub(goes_out));
     let sigop_cost = mempool::sigop_cost(&tx, &spent);
-    let id = transactions::store_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
+    let id = transactions::store_transaction(
+        conn,
+        &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins },
+    )?;
     Ok(Some(DoubleSpend { id, from_height }))
 }

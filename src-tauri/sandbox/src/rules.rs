@@ -88,16 +88,16 @@ pub(crate) fn check_standard(tx: &Transaction, sigop_cost: u64) -> Result<(), Br
     Ok(())
 }
 
-/// Whether the absolute lock time allows the transaction in a block at `height`. `median_s` is the median time before
-/// that block (BIP113).
+/// Whether the absolute lock time allows the transaction in a block at `height`. `median_s` is the
+/// median time before that block (BIP113).
 pub(crate) fn is_final(tx: &Transaction, height: u32, median_s: i64) -> bool {
     let lock = tx.lock_time.to_consensus_u32();
     let threshold = if lock < LOCK_TIME_THRESHOLD { i64::from(height) } else { median_s };
     i64::from(lock) < threshold || tx.input.iter().all(|input| input.sequence.is_final())
 }
 
-/// Whether all relative locks allow the transaction in a block at `height` (BIP68). `coins` are the outputs that the
-/// inputs spend, in order. An unconfirmed coin counts as confirmed in that block.
+/// Whether all relative locks allow the transaction in a block at `height` (BIP68). `coins` are the
+/// outputs that the inputs spend, in order. An unconfirmed coin counts as confirmed in that block.
 pub(crate) fn relative_locks_passed(
     conn: &Connection,
     tx: &Transaction,

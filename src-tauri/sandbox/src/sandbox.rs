@@ -13,7 +13,8 @@ use crate::error::SandboxError;
 use crate::types::{Faults, FaultsPatch, Status};
 use crate::{blocks, faults_rates, initial_chain, mempool, store};
 
-/// The chain, its mempool, clock offset, rates and faults, and the customer. Calls block and run one at a time.
+/// The chain, its mempool, clock offset, rates and faults, and the customer. Calls block and run
+/// one at a time.
 pub struct Sandbox {
     pub(crate) conn: Mutex<Connection>,
     pub(crate) customer: Customer,
@@ -28,8 +29,8 @@ impl std::fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// Opens the file, or creates it with an initial chain whose last block is at `now_ms`. The caller makes sure that
-    /// no other process has the file open.
+    /// Opens the file, or creates it with an initial chain whose last block is at `now_ms`. The
+    /// caller makes sure that no other process has the file open.
     ///
     /// # Errors
     /// The file cannot be read or written, is not a sandbox's, or was written by a newer program.
@@ -43,10 +44,16 @@ impl Sandbox {
         let seed: [u8; 32] = conn.query_row("SELECT seed FROM meta", [], |row| row.get(0))?;
         let clock_offset_ms = AtomicI64::new(faults_rates::clock_offset_ms(&conn)?);
         let identity = identity_of(&seed);
-        Ok(Sandbox { conn: Mutex::new(conn), customer: Customer::new(seed), identity, clock_offset_ms })
+        Ok(Sandbox {
+            conn: Mutex::new(conn),
+            customer: Customer::new(seed),
+            identity,
+            clock_offset_ms,
+        })
     }
 
-    /// The identity of this chain. It comes from the file's random seed, and copies of the file share it.
+    /// The identity of this chain. It comes from the file's random seed, and copies of the file
+    /// share it.
     pub fn identity(&self) -> [u8; 32] {
         self.identity
     }

@@ -19,7 +19,8 @@ pub const DEFAULT_FEE_RATE_SAT_VB: u64 = 5;
 const REPLACEMENT_STEP_SAT_VB: u64 = 5;
 /// The highest fee rate accepted; a mistyped rate would waste the customer's coins.
 pub const MAX_FEE_RATE_SAT_VB: u64 = 10_000;
-/// Smaller change is left to the miner. This is the dust limit of P2TR, the customer's largest output.
+/// Smaller change is left to the miner. This is the dust limit of P2TR, the customer's largest
+/// output.
 const MIN_CHANGE_SATS: u64 = 330;
 /// Size of the largest input in vB, rounded up.
 const INPUT_VB: u64 = 69;
@@ -29,8 +30,8 @@ const OUTPUT_VB: u64 = 43;
 const FRAME_VB: u64 = 120;
 /// Keeps the customer's transactions below the relay limit of 100,000 vB.
 const MAX_INPUTS: u32 = 1_000;
-/// A coin is a giant if it is this many times larger than the sum to pay. It is spent only if a few small coins do not
-/// suffice, because its change is locked until the next block.
+/// A coin is a giant if it is this many times larger than the sum to pay. It is spent only if a few
+/// small coins do not suffice, because its change is locked until the next block.
 const GIANT_FACTOR: u64 = 20;
 /// Coins up to this sum, one bitcoin, are never giants.
 const GIANT_FROM_SATS: u64 = 100_000_000;
@@ -41,7 +42,11 @@ const FEW_INPUTS: u32 = 8;
 pub(crate) fn check_fee_rate(rate_sat_vb: u64) -> Result<u64, SandboxError> {
     match rate_sat_vb {
         MIN_RELAY_SAT_VB..=MAX_FEE_RATE_SAT_VB => Ok(rate_sat_vb),
-        _ => Err(SandboxError::FeeRate { rate_sat_vb, min: MIN_RELAY_SAT_VB, max: MAX_FEE_RATE_SAT_VB }),
+        _ => Err(SandboxError::FeeRate {
+            rate_sat_vb,
+            min: MIN_RELAY_SAT_VB,
+            max: MAX_FEE_RATE_SAT_VB,
+        }),
     }
 }
 
@@ -78,16 +83,21 @@ pub(crate) fn replace(
     how: Replace,
     now_ms: i64,
 ) -> Result<Txid, SandboxError> {
-    let row = transactions::tx_by_txid(conn, txid)?.ok_or(SandboxError::UnknownTransaction(*txid))?;
+    let row =
+        transactions::tx_by_txid(conn, txid)?.ok_or(SandboxError::UnknownTransaction(*txid))?;
     match row.position {
         Position::Block { .. } => return Err(SandboxError::AlreadyConfirmed(*txid)),
         Position::Absent => return Err(SandboxError::NotInMempool(*txid)),
-        Position::Mempool { .. } if !row.is_own => return Err(SandboxError::NotTheCustomers(*txid)),
+        Position::Mempool { .. } if !row.is_own => {
+            return Err(SandboxError::NotTheCustomers(*txid));
+        }
         Position::Mempool { .. } => {}
     }
     let rate = match how.fee_rate_sat_vb {
         Some(rate) => rate,
-        None => row.fee_rate_sat_vb().saturating_add(REPLACEMENT_STEP_SAT_VB).min(MAX_FEE_RATE_SAT_VB),
+        None => {
+            row.fee_rate_sat_vb().saturating_add(REPLACEMENT_STEP_SAT_VB).min(MAX_FEE_RATE_SAT_VB)
+        }
     };
     let rate = check_fee_rate(rate)?;
     let replaced_fees_sats = mempool::fees_with_descendants_sats(conn, row.id)?;
@@ -114,32 +124,53 @@ pub(crate) fn replace(
     Ok(tx.compute_txid())
 }
 
-/// Spends coins of the customer back to itself in a block; at most half of their sum goes to the miner.
-pub(crate) fn double_spend(customer: &Customer, coins: &[Coin]) -> Result<Transaction, SandboxError> {
+/// Spends coins of the customer back to itself in a block; at most half of their sum goes to the
+/// miner.
+pub(crate) fn double_spend(
+    customer: &Customer,
+    coins: &[Coin],
+) -> Result<Transaction, SandboxError> {
     let change = customer.script(change_key(coins).wrapping_add(2));
     let sum = sum_sats(coins);
-    build(customer, coins, Vec::new(), change, |vsize| vsize.saturating_mul(DEFAULT_FEE_RATE_SAT_VB).min(sum / 2))
+    build(customer, coins, Vec::new(), change, |vsize| {
+        vsize.saturating_mul(DEFAULT_FEE_RATE_SAT_VB).min(sum / 2)
+    })
 }
 
 /// Splits one coin into the given sums, all to the customer's own scripts, and the change.
-pub(crate) fn split(customer: &Customer, coin: Coin, sums_sats: &[u64]) -> Result<Transaction, SandboxError> {
+pub(crate) fn split(
+    customer: &Customer,
+    coin: Coin,
+    sums_sats: &[u64],
+) -> Result<Transaction, SandboxError> {
     let scripts: Vec<ScriptBuf> = (0..KEYS).map(|index| customer.script(index)).collect();
     let outputs = sums_sats
         .iter()
         .zip(scripts.iter().cycle())
-        .map(|(sats, script)| TxOut { value: Amount::from_sat(*sats), script_pubkey: script.clone() })
+        .map(|(sats, script)| TxOut {
+            value: Amount::from_sat(*sats),
+            script_pubkey: script.clone(),
+        })
         .collect();
     let coins = [coin];
     let change = customer.script(change_key(&coins));
     build(customer, &coins, outputs, change, |vsize| vsize.saturating_mul(DEFAULT_FEE_RATE_SAT_VB))
 }
 
-pub(crate) fn known_coin(conn: &Connection, outpoint: &bitcoin::OutPoint) -> Result<Coin, SandboxError> {
-    transactions::coin(conn, outpoint)?.ok_or_else(|| SandboxError::Damaged(format!("output {outpoint} is missing")))
+pub(crate) fn known_coin(
+    conn: &Connection,
+    outpoint: &bitcoin::OutPoint,
+) -> Result<Coin, SandboxError> {
+    transactions::coin(conn, outpoint)?
+        .ok_or_else(|| SandboxError::Damaged(format!("output {outpoint} is missing")))
 }
 
 /// A transaction's first output to anybody but the customer, with the sum `amount_sats` if given.
-fn same_address(conn: &Connection, tx: &Transaction, amount_sats: Option<u64>) -> Result<TxOut, SandboxError> {
+fn same_address(
+    conn: &Connection,
+    tx: &Transaction,
+    amount_sats: Option<u64>,
+) -> Result<TxOut, SandboxError> {
     let txid = tx.compute_txid();
     for (vout, output) in (0u32..).zip(&tx.output) {
         if output.script_pubkey.is_op_return() {
@@ -158,9 +189,11 @@ fn sum_sats(coins: &[Coin]) -> u64 {
     coins.iter().fold(0, |sum, coin| sum.saturating_add(coin.amount_sats))
 }
 
-/// The script for change depends on the coins alone, so that the same call makes the same transaction.
+/// The script for change depends on the coins alone, so that the same call makes the same
+/// transaction.
 fn change_key(coins: &[Coin]) -> u32 {
-    let number = coins.first().map_or(0, |coin| coin.tx_id.wrapping_add(i64::from(coin.outpoint.vout)));
+    let number =
+        coins.first().map_or(0, |coin| coin.tx_id.wrapping_add(i64::from(coin.outpoint.vout)));
     u32::try_from(number.rem_euclid(i64::from(KEYS))).unwrap_or(0)
 }
 
@@ -174,23 +207,27 @@ struct Bill {
 impl Bill {
     fn new(payments: &[TxOut], rate_sat_vb: u64) -> Bill {
         Bill {
-            amount_sats: payments.iter().fold(0, |sum, output| sum.saturating_add(output.value.to_sat())),
+            amount_sats: payments
+                .iter()
+                .fold(0, |sum, output| sum.saturating_add(output.value.to_sat())),
             outputs: u64::try_from(payments.len()).unwrap_or(u64::MAX),
             rate_sat_vb,
         }
     }
 
-    /// The outputs plus the highest possible fee of a transaction with `inputs` inputs, in satoshis.
+    /// The outputs plus the highest possible fee of a transaction with `inputs` inputs, in
+    /// satoshis.
     fn total_sats(&self, inputs: u64) -> u64 {
         // `FRAME_VB` includes one output and the change.
         let outputs_vb = OUTPUT_VB.saturating_mul(self.outputs.saturating_sub(1));
-        let vsize = FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_add(outputs_vb);
+        let vsize =
+            FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_add(outputs_vb);
         self.amount_sats.saturating_add(vsize.saturating_mul(self.rate_sat_vb))
     }
 }
 
-/// Chooses coins, preferably of the initial chain, which no reorganisation can remove. A payment from change would
-/// become invalid when the payment that made the change is reorganised away.
+/// Chooses coins, preferably of the initial chain, which no reorganisation can remove. A payment
+/// from change would become invalid when the payment that made the change is reorganised away.
 fn choose_coins(conn: &Connection, bill: &Bill, height: u32) -> Result<Vec<Coin>, SandboxError> {
     let needed_sats = bill.total_sats(1);
     let initial = choose_among(conn, Among::Initial, bill, height)?;
@@ -212,8 +249,14 @@ fn is_giant(sum_sats: u64, needed_sats: u64) -> bool {
     sum_sats > needed_sats.saturating_mul(GIANT_FACTOR).max(GIANT_FROM_SATS)
 }
 
-/// Chooses the smallest coin that suffices. Chooses several smaller ones if no coin suffices, or in place of a giant.
-fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Result<Option<Vec<Coin>>, SandboxError> {
+/// Chooses the smallest coin that suffices. Chooses several smaller ones if no coin suffices, or in
+/// place of a giant.
+fn choose_among(
+    conn: &Connection,
+    among: Among,
+    bill: &Bill,
+    height: u32,
+) -> Result<Option<Vec<Coin>>, SandboxError> {
     let needed_sats = bill.total_sats(1);
     let single = customer_coins::smallest_customer_coin(conn, among, needed_sats, height)?;
     let limit = match &single {
@@ -223,7 +266,9 @@ fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Re
     };
     let mut smaller = match limit {
         0 => Vec::new(),
-        limit => customer_coins::largest_customer_coins_below(conn, among, needed_sats, height, limit)?,
+        limit => {
+            customer_coins::largest_customer_coins_below(conn, among, needed_sats, height, limit)?
+        }
     };
     let mut sum = 0u64;
     for count in 1..=smaller.len() {
@@ -237,8 +282,8 @@ fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Re
     Ok(single.map(|coin| vec![coin]))
 }
 
-/// Adds confirmed coins until they cover outputs and fee. If `outputs` is empty, they must also cover an output to the
-/// customer.
+/// Adds confirmed coins until they cover outputs and fee. If `outputs` is empty, they must also
+/// cover an output to the customer.
 fn top_up(
     conn: &Connection,
     coins: &mut Vec<Coin>,
@@ -246,10 +291,12 @@ fn top_up(
     fee: impl Fn(u64) -> u64,
 ) -> Result<(), SandboxError> {
     let height = blocks::tip(conn)?.height.saturating_add(1);
-    let goes_out = outputs.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    let goes_out =
+        outputs.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     let least = if outputs.is_empty() { MIN_CHANGE_SATS } else { 0 };
     let needed = |inputs: usize| {
-        let vsize = FRAME_VB.saturating_add(INPUT_VB.saturating_mul(u64::try_from(inputs).unwrap_or(u64::MAX)));
+        let vsize = FRAME_VB
+            .saturating_add(INPUT_VB.saturating_mul(u64::try_from(inputs).unwrap_or(u64::MAX)));
         goes_out.saturating_add(least).saturating_add(fee(vsize))
     };
     let missing = needed(coins.len()).saturating_sub(sum_sats(coins));
@@ -262,7 +309,9 @@ fn top_up(
         coins.push(coin);
         return Ok(());
     }
-    for coin in customer_coins::largest_customer_coins_below(conn, Among::All, wanted, height, MAX_INPUTS)? {
+    for coin in
+        customer_coins::largest_customer_coins_below(conn, Among::All, wanted, height, MAX_INPUTS)?
+    {
         coins.push(coin);
         if sum_sats(coins) >= needed(coins.len()) {
             return Ok(());
@@ -272,8 +321,8 @@ fn top_up(
     Err(SandboxError::CannotPay { needed_sats: missing, available_sats })
 }
 
-/// Builds and signs a transaction. The remainder after outputs and fee goes to `change`. If it would be dust and there
-/// is another output, it goes to the miner.
+/// Builds and signs a transaction. The remainder after outputs and fee goes to `change`. If it
+/// would be dust and there is another output, it goes to the miner.
 fn build(
     customer: &Customer,
     coins: &[Coin],
@@ -281,7 +330,8 @@ fn build(
     change: ScriptBuf,
     fee: impl Fn(u64) -> u64,
 ) -> Result<Transaction, SandboxError> {
-    let goes_out = outputs.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    let goes_out =
+        outputs.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     let left = sum_sats(coins).saturating_sub(goes_out);
     let input = coins
         .iter()
@@ -293,7 +343,12 @@ fn build(
         })
         .collect();
     outputs.push(TxOut { value: Amount::ZERO, script_pubkey: change });
-    let mut tx = Transaction { version: transaction::Version::TWO, lock_time: LockTime::ZERO, input, output: outputs };
+    let mut tx = Transaction {
+        version: transaction::Version::TWO,
+        lock_time: LockTime::ZERO,
+        input,
+        output: outputs,
+    };
     let change_sats = left.saturating_sub(fee(tx.weight().to_wu().div_ceil(4)));
     if change_sats < MIN_CHANGE_SATS && tx.output.len() > 1 {
         tx.output.pop();

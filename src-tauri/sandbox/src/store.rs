@@ -20,8 +20,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// More than the number of distinct statements.
 const STATEMENT_CACHE: usize = 96;
 
-/// Opens the file, and upgrades an older one to this program's schema. The second value says whether the file is new
-/// and needs its initial chain.
+/// Opens the file, and upgrades an older one to this program's schema. The second value says
+/// whether the file is new and needs its initial chain.
 pub(crate) fn open(file: &Path) -> Result<(Connection, bool), SandboxError> {
     create_private(file)?;
     let mut conn = Connection::open(file)?;
@@ -60,7 +60,8 @@ fn take_steps(conn: &Connection, from: i64) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Creates the file, readable only by its owner, before it has content. SQLite gives its log the same mode.
+/// Creates the file, readable only by its owner, before it has content. SQLite gives its log the
+/// same mode.
 fn create_private(file: &Path) -> Result<(), SandboxError> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -76,7 +77,11 @@ pub(crate) fn txid_column(row: &Row<'_>, column: usize) -> rusqlite::Result<Txid
 }
 
 /// Runs a query whose rows are ids of transactions.
-pub(crate) fn ids(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<Vec<i64>, SandboxError> {
+pub(crate) fn ids(
+    conn: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Result<Vec<i64>, SandboxError> {
     let mut statement = conn.prepare_cached(sql)?;
     let rows = statement.query_map(params, |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)

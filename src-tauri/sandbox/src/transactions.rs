@@ -1,4 +1,5 @@
-//! The rows of transactions, their outputs and the outputs they spend. `mempool` and `chain` check their validity.
+//! The rows of transactions, their outputs and the outputs they spend. `mempool` and `chain` check
+//! their validity.
 
 use bitcoin::consensus::encode::{deserialize, serialize};
 use bitcoin::hashes::Hash;
@@ -53,8 +54,7 @@ impl TxRow {
     }
 }
 
-const TX_COLUMNS: &str =
-    "tx_id, txid, weight, fee_sats, is_own, evicted_after_blocks, block_height, block_index, entered_ms";
+const TX_COLUMNS: &str = "tx_id, txid, weight, fee_sats, is_own, evicted_after_blocks, block_height, block_index, entered_ms";
 
 fn tx_row(row: &Row<'_>) -> rusqlite::Result<TxRow> {
     Ok(TxRow {
@@ -81,7 +81,8 @@ pub(crate) fn tx_by_id(conn: &Connection, id: i64) -> Result<TxRow, SandboxError
 pub(crate) fn transaction(conn: &Connection, id: i64) -> Result<Transaction, SandboxError> {
     let mut statement = conn.prepare_cached("SELECT raw FROM transactions WHERE tx_id = ?1")?;
     let raw: Vec<u8> = statement.query_row([id], |row| row.get(0))?;
-    deserialize(&raw).map_err(|error| SandboxError::Damaged(format!("transaction row {id}: {error}")))
+    deserialize(&raw)
+        .map_err(|error| SandboxError::Damaged(format!("transaction row {id}: {error}")))
 }
 
 /// An output of a known transaction.
@@ -126,8 +127,13 @@ pub(crate) fn coin(conn: &Connection, outpoint: &OutPoint) -> Result<Option<Coin
     Ok(conn.prepare_cached(&sql)?.query_row(params, coin_row).optional()?)
 }
 
-/// The outputs to a script of transactions in the best chain, whose tip is at `tip_height`, and in the mempool.
-pub(crate) fn outputs_to(conn: &Connection, script: &Script, tip_height: u32) -> Result<Vec<PaidOutput>, SandboxError> {
+/// The outputs to a script of transactions in the best chain, whose tip is at `tip_height`, and in
+/// the mempool.
+pub(crate) fn outputs_to(
+    conn: &Connection,
+    script: &Script,
+    tip_height: u32,
+) -> Result<Vec<PaidOutput>, SandboxError> {
     let sql = format!(
         "SELECT {COIN_COLUMNS} WHERE o.script = ?1 AND (t.block_height IS NOT NULL OR t.entered_ms IS NOT NULL)
          ORDER BY t.block_height IS NULL, t.block_height, t.block_index, o.tx_id, o.vout"
@@ -140,13 +146,20 @@ pub(crate) fn outputs_to(conn: &Connection, script: &Script, tip_height: u32) ->
             Position::Block { height, .. } => tip_height.saturating_sub(height).saturating_add(1),
             Position::Mempool { .. } | Position::Absent => 0,
         };
-        outputs.push(PaidOutput { outpoint: coin.outpoint, amount_sats: coin.amount_sats, confirmations });
+        outputs.push(PaidOutput {
+            outpoint: coin.outpoint,
+            amount_sats: coin.amount_sats,
+            confirmations,
+        });
     }
     Ok(outputs)
 }
 
 /// The transaction of the best chain that spends an output.
-pub(crate) fn confirmed_spender(conn: &Connection, coin: &Coin) -> Result<Option<i64>, SandboxError> {
+pub(crate) fn confirmed_spender(
+    conn: &Connection,
+    coin: &Coin,
+) -> Result<Option<i64>, SandboxError> {
     let mut statement = conn.prepare_cached(
         "SELECT s.spender_tx_id FROM spends s JOIN transactions t ON t.tx_id = s.spender_tx_id
          WHERE s.prev_tx_id = ?1 AND s.prev_vout = ?2 AND t.block_height IS NOT NULL",
@@ -164,16 +177,18 @@ pub(crate) struct NewTx<'a> {
     pub spent: &'a [Coin],
 }
 
-/// Stores a transaction, absent from chain and mempool. A known transaction keeps its row and position, and gets the
-/// new witness.
+/// Stores a transaction, absent from chain and mempool. A known transaction keeps its row and
+/// position, and gets the new witness.
 pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
     let txid = new.tx.compute_txid();
     let weight = new.tx.weight().to_wu();
     let fee_rate = new.fee_sats.map(|fee| fee.saturating_mul(1000) / weight.div_ceil(4).max(1));
     let raw = serialize(new.tx);
     if let Some(known) = tx_by_txid(conn, &txid)? {
-        conn.prepare_cached("UPDATE transactions SET raw = ?2, weight = ?3, fee_rate_sat_kvb = ?4 WHERE tx_id = ?1")?
-            .execute(params![known.id, raw, weight, fee_rate])?;
+        conn.prepare_cached(
+            "UPDATE transactions SET raw = ?2, weight = ?3, fee_rate_sat_kvb = ?4 WHERE tx_id = ?1",
+        )?
+        .execute(params![known.id, raw, weight, fee_rate])?;
         return Ok(known.id);
     }
     let is_own = !new.spent.is_empty() && new.spent.iter().all(|coin| coin.customer_key.is_some());
@@ -196,11 +211,19 @@ pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i6
         "INSERT INTO outputs (tx_id, vout, amount_sats, script, customer_key)
          VALUES (?1, ?2, ?3, ?4, (SELECT key_index FROM customer_scripts WHERE script = ?4))",
     )?;
-    for (vout, output) in new.tx.output.iter().enumerate().filter(|(_, output)| !output.script_pubkey.is_op_return()) {
-        insert.execute(params![id, vout, output.value.to_sat(), output.script_pubkey.as_bytes()])?;
+    for (vout, output) in
+        new.tx.output.iter().enumerate().filter(|(_, output)| !output.script_pubkey.is_op_return())
+    {
+        insert.execute(params![
+            id,
+            vout,
+            output.value.to_sat(),
+            output.script_pubkey.as_bytes()
+        ])?;
     }
-    let mut insert =
-        conn.prepare_cached("INSERT INTO spends (prev_tx_id, prev_vout, spender_tx_id) VALUES (?1, ?2, ?3)")?;
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO spends (prev_tx_id, prev_vout, spender_tx_id) VALUES (?1, ?2, ?3)",
+    )?;
     for coin in new.spent {
         insert.execute(params![coin.tx_id, coin.outpoint.vout, id])?;
     }
@@ -208,7 +231,11 @@ pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i6
 }
 
 /// Sets a transaction's position, updates the customer's coins, and logs the change.
-pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Result<(), SandboxError> {
+pub(crate) fn set_position(
+    conn: &Connection,
+    id: i64,
+    position: Position,
+) -> Result<(), SandboxError> {
     let (height, index, entered_ms) = match position {
         Position::Block { height, index } => (Some(height), Some(index), None),
         Position::Mempool { entered_ms } => (None, None, Some(entered_ms)),
@@ -228,8 +255,8 @@ pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Re
     change_log::log_transaction(conn, id, was_in_block || height.is_some())
 }
 
-/// Marks a transaction as refused until the next block. Its coins stay reserved, so that the customer's next payment
-/// does not turn the eviction into a double-spend.
+/// Marks a transaction as refused until the next block. Its coins stay reserved, so that the
+/// customer's next payment does not turn the eviction into a double-spend.
 pub(crate) fn mark_evicted(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     conn.prepare_cached(
         "UPDATE transactions SET evicted_after_blocks = (SELECT blocks_mined FROM meta) WHERE tx_id = ?1",

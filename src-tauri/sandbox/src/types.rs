@@ -14,7 +14,8 @@ pub struct Pay {
     pub script: ScriptBuf,
     /// The total sum, in satoshis.
     pub amount_sats: u64,
-    /// Number of transactions, at least 1. They are equal in satoshis, with the remainder in the last.
+    /// Number of transactions, at least 1. They are equal in satoshis, with the remainder in the
+    /// last.
     pub parts: u32,
     /// Fee rate in sat/vB; [`DEFAULT_FEE_RATE_SAT_VB`](crate::DEFAULT_FEE_RATE_SAT_VB) if absent.
     pub fee_rate_sat_vb: Option<u64>,
@@ -25,8 +26,8 @@ pub struct Pay {
 /// A replacement of the simulated customer's own transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replace {
-    /// Fee rate in sat/vB. If absent: 5 more than the replaced transaction's, and at least as much as a replacement
-    /// must pay.
+    /// Fee rate in sat/vB. If absent: 5 more than the replaced transaction's, and at least as much
+    /// as a replacement must pay.
     pub fee_rate_sat_vb: Option<u64>,
     /// The recipient of the coins.
     pub to: ReplaceTo,
@@ -44,7 +45,8 @@ pub enum ReplaceTo {
     },
 }
 
-/// The handling of a transaction that is broadcast from outside. The customer's own payments are not affected.
+/// The handling of a transaction that is broadcast from outside. The customer's own payments are
+/// not affected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BroadcastFault {
     /// It is checked by the rules, and the caller gets the result.
@@ -60,8 +62,12 @@ pub enum BroadcastFault {
 
 impl BroadcastFault {
     /// All faults, in the order in which error messages list them.
-    pub const ALL: [BroadcastFault; 4] =
-        [BroadcastFault::Ok, BroadcastFault::Reject, BroadcastFault::Timeout, BroadcastFault::Forget];
+    pub const ALL: [BroadcastFault; 4] = [
+        BroadcastFault::Ok,
+        BroadcastFault::Reject,
+        BroadcastFault::Timeout,
+        BroadcastFault::Forget,
+    ];
 
     /// Its name in requests, answers and the file.
     #[must_use]
@@ -74,7 +80,6 @@ impl BroadcastFault {
         }
     }
 
-    /// The fault with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<BroadcastFault> {
         BroadcastFault::ALL.into_iter().find(|fault| fault.name() == name)
@@ -88,7 +93,8 @@ pub struct Faults {
     pub chain_down: bool,
     /// The handling of broadcasts.
     pub broadcast: BroadcastFault,
-    /// The wallet's words cannot be read, as if the keyring were locked. The sandbox's callers enforce this fault.
+    /// The wallet's words cannot be read, as if the keyring were locked. The sandbox's callers
+    /// enforce this fault.
     pub keys_locked: bool,
     /// The estimated fee rate, in sat/vB; `None` for the sandbox's own estimate.
     pub fee_rate_sat_vb: Option<u64>,
@@ -122,9 +128,7 @@ pub struct FaultsPatch {
 /// The best block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tip {
-    /// Its height.
     pub height: u32,
-    /// Its hash.
     pub hash: BlockHash,
     /// The time in its header, in milliseconds since 1970.
     pub time_ms: i64,
@@ -158,14 +162,12 @@ pub enum Broadcast {
     AlreadyKnown,
 }
 
-/// The position of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TxPosition {
     /// In a block of the best chain.
     Block {
         /// The block's height.
         height: u32,
-        /// The block's hash.
         hash: BlockHash,
         /// The time in the block's header, in milliseconds since 1970.
         time_ms: i64,
@@ -182,24 +184,24 @@ pub enum TxPosition {
 /// All facts about a transaction that the sandbox once accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TxView {
-    /// The transaction.
     pub tx: Transaction,
     /// Its id.
     pub txid: Txid,
-    /// Its position.
     pub position: TxPosition,
-    /// Whether it spends an output of an unconfirmed transaction, directly or through its ancestors.
+    /// Whether it spends an output of an unconfirmed transaction, directly or through its
+    /// ancestors.
     pub has_unconfirmed_ancestors: bool,
     /// Its own fee over its virtual size, rounded down; 0 for a coinbase.
     pub fee_rate_sat_vb: u64,
-    /// The lowest height in the best chain of a conflicting transaction: one that spends an input of this transaction
-    /// or of an unconfirmed ancestor. `None` if the chain holds no conflicting transaction.
+    /// The lowest height in the best chain of a conflicting transaction: one that spends an input
+    /// of this transaction or of an unconfirmed ancestor. `None` if the chain holds no conflicting
+    /// transaction.
     pub conflict_height: Option<u32>,
     /// Whether the mempool holds such a conflicting transaction.
     pub conflict_in_mempool: bool,
-    /// The other known transactions that spend one of its inputs, absent ones included. For an absent transaction, only
-    /// those in the mempool or the chain. An absent transaction does not count as changed when a further conflict
-    /// enters the mempool.
+    /// The other known transactions that spend one of its inputs, absent ones included. For an
+    /// absent transaction, only those in the mempool or the chain. An absent transaction does not
+    /// count as changed when a further conflict enters the mempool.
     pub conflicts: Vec<Txid>,
 }
 
@@ -214,7 +216,6 @@ pub struct PaidOutput {
     pub confirmations: u32,
 }
 
-/// A transaction's entry in the mempool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MempoolEntry {
     /// When it last entered, in milliseconds since 1970.
@@ -229,14 +230,12 @@ pub struct MempoolEntry {
     pub ancestors: Vec<Txid>,
 }
 
-/// An unspent output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnspentOutput {
     /// Its sum and script.
     pub output: TxOut,
     /// Number of blocks that hold its transaction or build on it; 0 in the mempool.
     pub confirmations: u32,
-    /// Whether it is the output of a coinbase.
     pub is_coinbase: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The calls that change chain and mempool: payments, replacements, evictions, blocks and reorganisations.
+//! The calls that change chain and mempool: payments, replacements, evictions, blocks and
+//! reorganisations.
 
 use bitcoin::{Amount, BlockHash, ScriptBuf, Transaction, TxOut, Txid};
 use rusqlite::Connection;
@@ -30,12 +31,14 @@ enum Filling {
 const WHOLE_MEMPOOL: Filling = Filling::Mempool { min_fee_rate_sat_kvb: 0 };
 
 impl Sandbox {
-    /// The customer pays in one or several transactions, and then blocks are mined. A failure undoes all of it.
+    /// The customer pays in one or several transactions, and then blocks are mined. A failure
+    /// undoes all of it.
     ///
     /// # Errors
     /// A sum, count or fee rate out of range; [`SandboxError::CannotPay`].
     pub fn pay(&self, pay: Pay, now_ms: i64) -> Result<Vec<Txid>, SandboxError> {
-        let rate = spending::check_fee_rate(pay.fee_rate_sat_vb.unwrap_or(DEFAULT_FEE_RATE_SAT_VB))?;
+        let rate =
+            spending::check_fee_rate(pay.fee_rate_sat_vb.unwrap_or(DEFAULT_FEE_RATE_SAT_VB))?;
         if !(1..=MAX_PARTS).contains(&pay.parts) {
             return Err(SandboxError::PartCount { parts: pay.parts, max: MAX_PARTS });
         }
@@ -57,22 +60,32 @@ impl Sandbox {
         })
     }
 
-    /// The customer replaces an unconfirmed transaction of its own. Returns the new transaction's txid.
+    /// The customer replaces an unconfirmed transaction of its own. Returns the new transaction's
+    /// txid.
     ///
     /// # Errors
-    /// The transaction is unknown, confirmed, absent or not the customer's; the fee is too low to replace;
-    /// [`SandboxError::CannotPay`].
-    pub fn replace(&self, txid: Txid, replace: Replace, now_ms: i64) -> Result<Vec<Txid>, SandboxError> {
-        write(&mut self.lock(), |conn| Ok(vec![spending::replace(conn, &self.customer, &txid, replace, now_ms)?]))
+    /// The transaction is unknown, confirmed, absent or not the customer's; the fee is too low to
+    /// replace; [`SandboxError::CannotPay`].
+    pub fn replace(
+        &self,
+        txid: Txid,
+        replace: Replace,
+        now_ms: i64,
+    ) -> Result<Vec<Txid>, SandboxError> {
+        write(&mut self.lock(), |conn| {
+            Ok(vec![spending::replace(conn, &self.customer, &txid, replace, now_ms)?])
+        })
     }
 
-    /// Drops a transaction and its descendants from the mempool, and refuses it until the next block.
+    /// Drops a transaction and its descendants from the mempool, and refuses it until the next
+    /// block.
     ///
     /// # Errors
     /// The transaction is unknown, confirmed or absent.
     pub fn evict(&self, txid: Txid, _now_ms: i64) -> Result<(), SandboxError> {
         write(&mut self.lock(), |conn| {
-            let row = transactions::tx_by_txid(conn, &txid)?.ok_or(SandboxError::UnknownTransaction(txid))?;
+            let row = transactions::tx_by_txid(conn, &txid)?
+                .ok_or(SandboxError::UnknownTransaction(txid))?;
             match row.position {
                 Position::Block { .. } => Err(SandboxError::AlreadyConfirmed(txid)),
                 Position::Absent => Err(SandboxError::NotInMempool(txid)),
@@ -84,17 +97,23 @@ impl Sandbox {
     /// Mines 1 to [`MAX_BLOCKS_PER_CALL`] blocks with the mempool's transactions, or `empty` ones.
     ///
     /// # Errors
-    /// [`SandboxError::BlockCount`]; [`SandboxError::ClockTooFarBehind`] after tens of thousands of blocks at the same
-    /// clock time.
-    pub fn mine(&self, count: u32, empty: bool, now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
+    /// [`SandboxError::BlockCount`]; [`SandboxError::ClockTooFarBehind`] after tens of thousands of
+    /// blocks at the same clock time.
+    pub fn mine(
+        &self,
+        count: u32,
+        empty: bool,
+        now_ms: i64,
+    ) -> Result<Vec<BlockHash>, SandboxError> {
         check_block_count(count)?;
         let filling = if empty { Filling::Nothing } else { WHOLE_MEMPOOL };
         write(&mut self.lock(), |conn| self.mine_on(conn, count, filling, now_ms))
     }
 
-    /// Mines as [`Sandbox::mine`] does, without transactions that pay less than `min_fee_rate_sat_kvb` (satoshis for
-    /// 1,000 vB). A transaction counts with its unconfirmed ancestors: a child that pays enough for all of them is
-    /// mined with them, otherwise it stays in the mempool.
+    /// Mines as [`Sandbox::mine`] does, without transactions that pay less than
+    /// `min_fee_rate_sat_kvb` (satoshis for 1,000 vB). A transaction counts with its unconfirmed
+    /// ancestors: a child that pays enough for all of them is mined with them, otherwise it stays
+    /// in the mempool.
     ///
     /// # Errors
     /// As [`Sandbox::mine`].
@@ -109,8 +128,8 @@ impl Sandbox {
         write(&mut self.lock(), |conn| self.mine_on(conn, count, filling, now_ms))
     }
 
-    /// Mines one block with the mempool's transactions; its subsidy and fees go to this script. So a miner can pay
-    /// someone with a block's reward.
+    /// Mines one block with the mempool's transactions; its subsidy and fees go to this script. So
+    /// a miner can pay someone with a block's reward.
     ///
     /// # Errors
     /// As [`Sandbox::mine`].
@@ -121,40 +140,66 @@ impl Sandbox {
         })
     }
 
-    /// Mines one block of exactly these transactions, parents first, as any miner may. They may be unknown to the
-    /// sandbox, but must be valid by consensus against the tip. Conflicting transactions in the mempool are dropped.
+    /// Mines one block of exactly these transactions, parents first, as any miner may. They may be
+    /// unknown to the sandbox, but must be valid by consensus against the tip. Conflicting
+    /// transactions in the mempool are dropped.
     ///
     /// # Errors
     /// [`SandboxError::InvalidBlock`] names the broken rule; the chain stays as it was.
-    pub fn mine_transactions(&self, txs: &[Transaction], now_ms: i64) -> Result<BlockHash, SandboxError> {
+    pub fn mine_transactions(
+        &self,
+        txs: &[Transaction],
+        now_ms: i64,
+    ) -> Result<BlockHash, SandboxError> {
         write(&mut self.lock(), |conn| given_block::mine(conn, &self.customer, txs, now_ms))
     }
 
-    /// Replaces the last `depth` blocks by `depth` + 1 new ones. With `keep_transactions` the new blocks are empty, and
-    /// the old transactions return to the mempool. Without it, the new blocks hold only double-spends of the customer's
-    /// own transactions. Others' transactions always return to the mempool if they are still valid.
+    /// Replaces the last `depth` blocks by `depth` + 1 new ones. With `keep_transactions` the new
+    /// blocks are empty, and the old transactions return to the mempool. Without it, the new blocks
+    /// hold only double-spends of the customer's own transactions. Others' transactions always
+    /// return to the mempool if they are still valid.
     ///
     /// # Errors
     /// [`SandboxError::ReorgDepth`] if it would reach below the initial chain.
-    pub fn reorg(&self, depth: u32, keep_transactions: bool, now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
-        write(&mut self.lock(), |conn| reorg::reorganise(conn, &self.customer, depth, keep_transactions, now_ms))
+    pub fn reorg(
+        &self,
+        depth: u32,
+        keep_transactions: bool,
+        now_ms: i64,
+    ) -> Result<Vec<BlockHash>, SandboxError> {
+        write(&mut self.lock(), |conn| {
+            reorg::reorganise(conn, &self.customer, depth, keep_transactions, now_ms)
+        })
     }
 
-    /// Replaces the last `depth` blocks by `depth` + 1 new ones. The first new block holds exactly these transactions,
-    /// as [`Sandbox::mine_transactions`] would mine them. All other transactions of the replaced blocks return to the
-    /// mempool.
+    /// Replaces the last `depth` blocks by `depth` + 1 new ones. The first new block holds exactly
+    /// these transactions, as [`Sandbox::mine_transactions`] would mine them. All other
+    /// transactions of the replaced blocks return to the mempool.
     ///
     /// # Errors
-    /// [`SandboxError::ReorgDepth`] if it would reach below the initial chain; else as [`Sandbox::mine_transactions`].
-    pub fn reorg_holding(&self, depth: u32, txs: &[Transaction], now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
-        write(&mut self.lock(), |conn| reorg::reorganise_holding(conn, &self.customer, depth, txs, now_ms))
+    /// [`SandboxError::ReorgDepth`] if it would reach below the initial chain; else as
+    /// [`Sandbox::mine_transactions`].
+    pub fn reorg_holding(
+        &self,
+        depth: u32,
+        txs: &[Transaction],
+        now_ms: i64,
+    ) -> Result<Vec<BlockHash>, SandboxError> {
+        write(&mut self.lock(), |conn| {
+            reorg::reorganise_holding(conn, &self.customer, depth, txs, now_ms)
+        })
     }
 
     /// The customer sends coins to any script, at the default fee rate.
     ///
     /// # Errors
     /// As [`Sandbox::pay`].
-    pub fn send(&self, script: ScriptBuf, amount_sats: u64, now_ms: i64) -> Result<Txid, SandboxError> {
+    pub fn send(
+        &self,
+        script: ScriptBuf,
+        amount_sats: u64,
+        now_ms: i64,
+    ) -> Result<Txid, SandboxError> {
         spending::check_amount(&script, amount_sats)?;
         let payment = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: script };
         write(&mut self.lock(), |conn| {
@@ -162,8 +207,8 @@ impl Sandbox {
         })
     }
 
-    /// The customer pays many scripts in one transaction, at the default fee rate. Tests and the benchmark build a
-    /// busy day's history with few such calls.
+    /// The customer pays many scripts in one transaction, at the default fee rate. Tests and the
+    /// benchmark build a busy day's history with few such calls.
     ///
     /// # Errors
     /// Fewer than 1 or more than [`MAX_PAYEES`] scripts; else as [`Sandbox::pay`].
@@ -174,9 +219,14 @@ impl Sandbox {
         let mut payments = Vec::with_capacity(payees.len());
         for (script, amount_sats) in payees {
             spending::check_amount(script, *amount_sats)?;
-            payments.push(TxOut { value: Amount::from_sat(*amount_sats), script_pubkey: script.clone() });
+            payments.push(TxOut {
+                value: Amount::from_sat(*amount_sats),
+                script_pubkey: script.clone(),
+            });
         }
-        write(&mut self.lock(), |conn| spending::pay(conn, &self.customer, payments, DEFAULT_FEE_RATE_SAT_VB, now_ms))
+        write(&mut self.lock(), |conn| {
+            spending::pay(conn, &self.customer, payments, DEFAULT_FEE_RATE_SAT_VB, now_ms)
+        })
     }
 
     fn mine_on(
@@ -190,7 +240,9 @@ impl Sandbox {
         for _ in 0..count {
             let ids = match filling {
                 Filling::Nothing => Vec::new(),
-                Filling::Mempool { min_fee_rate_sat_kvb } => template::choose(conn, min_fee_rate_sat_kvb)?,
+                Filling::Mempool { min_fee_rate_sat_kvb } => {
+                    template::choose(conn, min_fee_rate_sat_kvb)?
+                }
             };
             hashes.push(miner::mine_block(conn, &self.customer, &ids, now_ms.div_euclid(1000))?);
         }

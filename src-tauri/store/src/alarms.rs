@@ -36,7 +36,8 @@ pub struct Alarm {
 pub struct NotAnAlarmKind;
 
 impl AlarmKind {
-    const ALL: [Self; 3] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice, Self::PayoutSentByCopy];
+    const ALL: [Self; 3] =
+        [Self::FailedPayoutWasSent, Self::PayoutPaidTwice, Self::PayoutSentByCopy];
 
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -82,11 +83,18 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Raises an alarm. A double payment is seen at each look but raised once. Each alarm of another kind is a new
-    /// event, so it reopens a dismissed alarm.
-    pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
+    /// Raises an alarm. A double payment is seen at each look but raised once. Each alarm of
+    /// another kind is a new event, so it reopens a dismissed alarm.
+    pub fn raise_alarm(
+        &self,
+        kind: AlarmKind,
+        payout_seq: i64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         let again = match kind {
-            AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutSentByCopy => "UPDATE SET at = ?3, dismissed_at = NULL",
+            AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutSentByCopy => {
+                "UPDATE SET at = ?3, dismissed_at = NULL"
+            }
             AlarmKind::PayoutPaidTwice => "NOTHING",
         };
         self.connection
@@ -100,16 +108,18 @@ impl Tx<'_> {
 
     /// Withdraws an alarm that is no longer true.
     pub fn withdraw_alarm(&self, kind: AlarmKind, payout_seq: i64) -> Result<(), StoreError> {
-        let mut delete = self.connection.prepare_cached("DELETE FROM alarms WHERE kind = ?1 AND payout_seq = ?2")?;
+        let mut delete = self
+            .connection
+            .prepare_cached("DELETE FROM alarms WHERE kind = ?1 AND payout_seq = ?2")?;
         delete.execute(params![kind.as_str(), payout_seq])?;
         Ok(())
     }
 
     /// Dismisses the alarms of a payout. Returns whether it had any.
     pub fn dismiss_alarms(&self, payout_seq: i64, at: Timestamp) -> Result<bool, StoreError> {
-        let mut update = self
-            .connection
-            .prepare_cached("UPDATE alarms SET dismissed_at = ?2 WHERE payout_seq = ?1 AND dismissed_at IS NULL")?;
+        let mut update = self.connection.prepare_cached(
+            "UPDATE alarms SET dismissed_at = ?2 WHERE payout_seq = ?1 AND dismissed_at IS NULL",
+        )?;
         Ok(update.execute(params![payout_seq, at.ms()])? > 0)
     }
 }

@@ -11,8 +11,9 @@ use super::transactions::{IS_UNSETTLED, Source};
 use super::tx::Tx;
 use super::values;
 
-/// Limit of all kept bytes: some 80 packages of the maximum size that nodes relay. Others control the number of
-/// ancestors, so the database needs a limit. Above it, only others can rebroadcast an ancestor.
+/// Limit of all kept bytes: some 80 packages of the maximum size that nodes relay. Others control
+/// the number of ancestors, so the database needs a limit. Above it, only others can rebroadcast an
+/// ancestor.
 const BYTES_MAX: i64 = 32 * 1_024 * 1_024;
 
 impl Reader<'_> {
@@ -22,15 +23,22 @@ impl Reader<'_> {
             "SELECT a.raw FROM ancestor_needs AS n JOIN ancestors AS a ON a.txid = n.ancestor WHERE n.descendant = ?1",
         )?;
         let rows = query.query_map([descendant.as_byte_array()], |row| row.get::<_, Vec<u8>>(0))?;
-        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("ancestors.raw"))).collect()
+        rows.map(|raw| {
+            consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("ancestors.raw"))
+        })
+        .collect()
     }
 
     /// The ancestor with this txid, if it is kept.
     pub fn kept_ancestor(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT raw FROM ancestors WHERE txid = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT raw FROM ancestors WHERE txid = ?1")?;
         let mut rows = query.query([txid.as_byte_array()])?;
         let raw: Option<Vec<u8>> = rows.next()?.map(|row| row.get("raw")).transpose()?;
-        raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("ancestors.raw"))).transpose()
+        raw.map(|raw| {
+            consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("ancestors.raw"))
+        })
+        .transpose()
     }
 
     /// Mempool transactions that pay payments and have no kept ancestor.
@@ -42,8 +50,8 @@ impl Reader<'_> {
         query.query_and_then([], txid)?.collect()
     }
 
-    /// Transactions of others in blocks above `above` that pending batches spend. A reorganisation may remove them and
-    /// their ancestors from the chain.
+    /// Transactions of others in blocks above `above` that pending batches spend. A reorganisation
+    /// may remove them and their ancestors from the chain.
     pub fn shallow_inputs(&self, above: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT DISTINCT c.txid FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
@@ -53,9 +61,13 @@ impl Reader<'_> {
         query.query_and_then([above], txid)?.collect()
     }
 
-    /// Descendants whose ancestors are no longer needed: blocks up to `height` settled them, or no look has seen them
-    /// since `since`.
-    pub fn settled_descendants(&self, height: u32, since: Timestamp) -> Result<Vec<Txid>, StoreError> {
+    /// Descendants whose ancestors are no longer needed: blocks up to `height` settled them, or no
+    /// look has seen them since `since`.
+    pub fn settled_descendants(
+        &self,
+        height: u32,
+        since: Timestamp,
+    ) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT DISTINCT descendant AS txid FROM ancestor_needs WHERE descendant NOT IN ( \
              SELECT t.txid FROM transactions AS t WHERE {IS_UNSETTLED} \
@@ -68,9 +80,13 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps ancestors, except those stored for other reasons. A new witness replaces the known one unless it is known
-    /// to be worse. Returns whether there was room for all.
-    pub fn keep_ancestors(&self, descendant: &Txid, ancestors: &[Transaction]) -> Result<bool, StoreError> {
+    /// Keeps ancestors, except those stored for other reasons. A new witness replaces the known one
+    /// unless it is known to be worse. Returns whether there was room for all.
+    pub fn keep_ancestors(
+        &self,
+        descendant: &Txid,
+        ancestors: &[Transaction],
+    ) -> Result<bool, StoreError> {
         if self.stored_transaction(descendant)?.is_none() {
             return Ok(true);
         }
@@ -81,9 +97,15 @@ impl Tx<'_> {
                 continue;
             }
             let known = self.kept_ancestor(&txid)?;
-            let is_better = known.as_ref().map_or(Ok(true), |known| self.is_better(ancestor, known, Source::Afresh))?;
-            let (raw, freed) = (consensus::serialize(ancestor), known.map_or(0, |known| known.total_size()));
-            let bytes = self.bytes_of_ancestors()?.saturating_sub(freed as i64).saturating_add(raw.len() as i64);
+            let is_better = known
+                .as_ref()
+                .map_or(Ok(true), |known| self.is_better(ancestor, known, Source::Afresh))?;
+            let (raw, freed) =
+                (consensus::serialize(ancestor), known.map_or(0, |known| known.total_size()));
+            let bytes = self
+                .bytes_of_ancestors()?
+                .saturating_sub(freed as i64)
+                .saturating_add(raw.len() as i64);
             if is_better && bytes > BYTES_MAX {
                 return Ok(false);
             }
@@ -95,7 +117,9 @@ impl Tx<'_> {
                     .execute(params![txid.as_byte_array(), raw])?;
             }
             self.connection
-                .prepare_cached("INSERT OR IGNORE INTO ancestor_needs (descendant, ancestor) VALUES (?1, ?2)")?
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO ancestor_needs (descendant, ancestor) VALUES (?1, ?2)",
+                )?
                 .execute(params![descendant.as_byte_array(), txid.as_byte_array()])?;
         }
         Ok(true)
@@ -115,7 +139,8 @@ impl Tx<'_> {
     }
 
     fn bytes_of_ancestors(&self) -> Result<i64, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT ifnull(sum(length(raw)), 0) FROM ancestors")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT ifnull(sum(length(raw)), 0) FROM ancestors")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 }
@@ -174,7 +199,8 @@ mod tests {
         assert_eq!(store.read(|reader| reader.kept_ancestors(&one)).unwrap(), [shared]);
         store.write(move |tx| tx.forget_ancestors_of(&one)).await.unwrap();
         assert_eq!(counts(&store), (1, 1));
-        let settled = store.read(|reader| reader.settled_descendants(0, Timestamp::from_ms(0))).unwrap();
+        let settled =
+            store.read(|reader| reader.settled_descendants(0, Timestamp::from_ms(0))).unwrap();
         assert_eq!(settled, [two], "the other descendant is settled");
         store.write(move |tx| tx.forget_ancestors_of(&two)).await.unwrap();
         assert_eq!(counts(&store), (0, 0));

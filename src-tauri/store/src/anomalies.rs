@@ -29,7 +29,6 @@ pub struct AnomalyRow {
     pub merchant_transaction_id: String,
     /// The API key that made its payment; `None` for the panel.
     pub key_id: Option<i64>,
-    /// URL of its notifications.
     pub notification_url: Option<String>,
     pub currency: Currency,
     /// The last known rate when the anomaly was raised.
@@ -43,7 +42,8 @@ pub struct AnomalyRow {
     pub asked_at: Option<Timestamp>,
     /// The customer's answer.
     pub answer: Option<RefundAddress>,
-    /// Whether the coins of its transaction came before the payment's deadline: an earlier block or mempool shows it.
+    /// Whether the coins of its transaction came before the payment's deadline: an earlier block or
+    /// mempool shows it.
     pub came_in_time: bool,
     pub created_at: Timestamp,
     /// `currentTime` of its record.
@@ -100,7 +100,8 @@ pub struct AnomalyUpdate {
     /// Sum of the affected coins, and their transactions.
     pub coins: Option<(u64, Vec<Txid>)>,
     pub resolution: Option<Resolution>,
-    /// The reason for a dismissal. A change of `resolution` stores this field too, even if it is `None`.
+    /// The reason for a dismissal. A change of `resolution` stores this field too, even if it is
+    /// `None`.
     pub dismissal_reason: Option<String>,
     /// The payout that returns its coins; `Some(None)` removes the payout.
     pub payout_id: Option<Option<Id>>,
@@ -137,23 +138,25 @@ const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p
 
 impl Reader<'_> {
     pub fn anomaly(&self, id: &Id) -> Result<Option<AnomalyRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.id = ?1"))?;
+        let mut query =
+            self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.id = ?1"))?;
         let mut rows = query.query([id.as_bytes()])?;
         rows.next()?.map(read).transpose()
     }
 
     /// All anomalies of a payment, in the order of creation.
     pub fn anomalies_of_payment(&self, payment_seq: i64) -> Result<Vec<AnomalyRow>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.payment_seq = ?1 ORDER BY a.seq"))?;
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} {FROM} WHERE a.payment_seq = ?1 ORDER BY a.seq"
+        ))?;
         query.query_and_then([payment_seq], read)?.collect()
     }
 
     /// The ids of all anomalies of a payment, in the order of creation.
     pub fn anomaly_ids_of_payment(&self, payment_seq: i64) -> Result<Vec<Id>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT id FROM anomalies WHERE payment_seq = ?1 ORDER BY seq")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT id FROM anomalies WHERE payment_seq = ?1 ORDER BY seq")?;
         query.query_and_then([payment_seq], |row| values::id(row, "id"))?.collect()
     }
 
@@ -179,13 +182,23 @@ impl Reader<'_> {
     }
 
     /// A page of the matching anomalies, newest first.
-    pub fn anomalies(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<AnomalyRow>, StoreError> {
+    pub fn anomalies(
+        &self,
+        filter: &AnomalyFilter,
+        limit: u32,
+        offset: u64,
+    ) -> Result<Vec<AnomalyRow>, StoreError> {
         let ids = self.anomaly_ids(filter, limit, offset)?;
         ids.iter().filter_map(|id| self.anomaly(id).transpose()).collect()
     }
 
     /// The ids of a page of the matching anomalies, newest first.
-    pub fn anomaly_ids(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<Id>, StoreError> {
+    pub fn anomaly_ids(
+        &self,
+        filter: &AnomalyFilter,
+        limit: u32,
+        offset: u64,
+    ) -> Result<Vec<Id>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
         query.query_and_then(params_from_iter(values), |row| values::id(row, "id"))?.collect()
@@ -215,7 +228,9 @@ impl Tx<'_> {
 
     pub fn update_anomaly(&self, id: &Id, update: &AnomalyUpdate) -> Result<(), StoreError> {
         let (paid_sats, txids) = match &update.coins {
-            Some((paid_sats, txids)) => (Some(sats_column(*paid_sats)), Some(values::txids_column(txids))),
+            Some((paid_sats, txids)) => {
+                (Some(sats_column(*paid_sats)), Some(values::txids_column(txids)))
+            }
             None => (None, None),
         };
         let mut statement = self.connection.prepare_cached(
@@ -248,8 +263,14 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the customer's answer for each OPEN anomaly of the payment that waits for one. Returns their number.
-    pub fn answer_refund_address(&self, payment: &Id, address: &str, at: Timestamp) -> Result<usize, StoreError> {
+    /// Stores the customer's answer for each OPEN anomaly of the payment that waits for one.
+    /// Returns their number.
+    pub fn answer_refund_address(
+        &self,
+        payment: &Id,
+        address: &str,
+        at: Timestamp,
+    ) -> Result<usize, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "UPDATE anomalies SET refund_address = ?2, answered_at = ?3
              WHERE payment_seq = (SELECT seq FROM payments WHERE id = ?1) AND resolution = 'OPEN'
@@ -272,7 +293,8 @@ impl AnomalyFilter {
         values.push(Value::Integer(i64::from(limit)));
         values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
         let last = values.len();
-        let order = format!("ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}", last - 1);
+        let order =
+            format!("ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}", last - 1);
         (format!("SELECT a.id AS id FROM anomalies AS a{condition} {order}"), values)
     }
 
@@ -283,11 +305,14 @@ impl AnomalyFilter {
             values.push(value);
             format!("?{}", values.len())
         };
-        // One payment or reference has few anomalies, so SQLite must find them by `payment_seq`. Payments without a
-        // reference may be many. A unary plus keeps SQLite from using an index on a column.
-        let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
+        // One payment or reference has few anomalies, so SQLite must find them by `payment_seq`.
+        // Payments without a reference may be many. A unary plus keeps SQLite from using an index
+        // on a column.
+        let has_reference =
+            self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
         let key_id = self.key_id.map(|key_id| bind(Value::Integer(key_id)));
-        let of_key = key_id.as_ref().map(|key_id| format!(" AND +key_id = {key_id}")).unwrap_or_default();
+        let of_key =
+            key_id.as_ref().map(|key_id| format!(" AND +key_id = {key_id}")).unwrap_or_default();
         let by_key = if self.payment_id.is_some() || has_reference { "+" } else { "" };
         if let Some(begin) = self.begin {
             terms.push(format!("a.created_at >= {}", bind(Value::Integer(begin.ms()))));
@@ -300,14 +325,17 @@ impl AnomalyFilter {
             terms.push(format!("a.payment_seq = (SELECT seq FROM payments WHERE id = {id})"));
         }
         if let Some(reference) = &self.merchant_transaction_id {
-            let reference = format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone())));
+            let reference =
+                format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone())));
             terms.push(if has_reference {
                 format!(
                     "a.payment_seq IN (SELECT seq FROM {INDEXED_PAYMENTS} AND {reference}{of_key} \
                      UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {reference}{of_key})"
                 )
             } else {
-                format!("EXISTS (SELECT 1 FROM payments WHERE seq = a.payment_seq AND +{reference})")
+                format!(
+                    "EXISTS (SELECT 1 FROM payments WHERE seq = a.payment_seq AND +{reference})"
+                )
             });
         }
         if let Some(kind) = self.kind {
@@ -317,12 +345,19 @@ impl AnomalyFilter {
             terms.push(format!("{by_key}a.key_id = {key_id}"));
         }
         if let Some(resolution) = self.resolution {
-            terms.push(format!("a.resolution = {}", bind(Value::Text(resolution.stored_str().to_owned()))));
+            terms.push(format!(
+                "a.resolution = {}",
+                bind(Value::Text(resolution.stored_str().to_owned()))
+            ));
         }
         if let Some(paid_sats) = self.paid_sats {
             terms.push(format!("+a.paid_sats = {}", bind(Value::Integer(sats_column(paid_sats)))));
         }
-        let condition = if terms.is_empty() { String::new() } else { format!(" WHERE {}", terms.join(" AND ")) };
+        let condition = if terms.is_empty() {
+            String::new()
+        } else {
+            format!(" WHERE {}", terms.join(" AND "))
+        };
         (condition, values)
     }
 }
@@ -358,8 +393,10 @@ fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
 }
 
 fn answer(row: &Row<'_>) -> Result<Option<RefundAddress>, StoreError> {
-    let (address, given_at) = (row.get("refund_address")?, values::optional_time(row, "answered_at")?);
-    Ok(Option::zip(address, given_at).map(|(address, given_at)| RefundAddress { address, given_at }))
+    let (address, given_at) =
+        (row.get("refund_address")?, values::optional_time(row, "answered_at")?);
+    Ok(Option::zip(address, given_at)
+        .map(|(address, given_at)| RefundAddress { address, given_at }))
 }
 
 #[cfg(test)]

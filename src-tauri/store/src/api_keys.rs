@@ -15,7 +15,6 @@ pub struct ApiKey {
     pub key_id: i64,
     /// The user name of Basic authentication and the label of its payments.
     pub name: String,
-    /// SHA-256 of its secret.
     pub secret_sha256: [u8; 32],
     pub permissions: Permissions,
     /// Whether its payments need no `notificationUrl`.
@@ -42,15 +41,16 @@ impl Reader<'_> {
     }
 
     pub fn live_api_key(&self, name: &str) -> Result<Option<ApiKey>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM api_keys WHERE name = ?1 AND revoked_at IS NULL"))?;
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM api_keys WHERE name = ?1 AND revoked_at IS NULL"
+        ))?;
         let mut rows = query.query([name])?;
         rows.next()?.map(read).transpose()
     }
 
     fn select_api_keys(&self, rest: &str) -> Result<Vec<ApiKey>, StoreError> {
-        let mut query = self.connection.prepare(&format!("SELECT {COLUMNS} FROM api_keys {rest}"))?;
+        let mut query =
+            self.connection.prepare(&format!("SELECT {COLUMNS} FROM api_keys {rest}"))?;
         query.query_and_then([], read)?.collect()
     }
 }
@@ -75,7 +75,9 @@ impl Tx<'_> {
 
     pub fn revoke_api_key(&self, key_id: i64, at: Timestamp) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE api_keys SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL")?
+            .prepare_cached(
+                "UPDATE api_keys SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL",
+            )?
             .execute(params![key_id, at.ms()])?;
         Ok(())
     }

@@ -1,5 +1,6 @@
-//! The audit log: one row for each administrative act, in the transaction of the act. On a full disk, storing an act
-//! empties the ballast file, because staff must be able to revoke the key that fills the disk.
+//! The audit log: one row for each administrative act, in the transaction of the act. On a full
+//! disk, storing an act empties the ballast file, because staff must be able to revoke the key that
+//! fills the disk.
 
 use std::path::Path;
 
@@ -14,16 +15,23 @@ use super::tx::Tx;
 impl Reader<'_> {
     /// The time of the first act with this name.
     pub fn first_act(&self, act: &str) -> Result<Option<Timestamp>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT min(at) FROM audit WHERE act = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT min(at) FROM audit WHERE act = ?1")?;
         let at: Option<i64> = query.query_row([act], |row| row.get(0))?;
         Ok(at.map(Timestamp::from_ms))
     }
 }
 
 impl Tx<'_> {
-    /// Stores an act. `actor` is a person (`cli:ann`, `panel:ann`) or an API key's name. `act` is the action, such as
-    /// `keys revoke`, and `subject` its object. None of them holds a secret.
-    pub fn audit(&self, at: Timestamp, actor: &str, act: &str, subject: &str) -> Result<(), StoreError> {
+    /// Stores an act. `actor` is a person (`cli:ann`, `panel:ann`) or an API key's name. `act` is
+    /// the action, such as `keys revoke`, and `subject` its object. None of them holds a secret.
+    pub fn audit(
+        &self,
+        at: Timestamp,
+        actor: &str,
+        act: &str,
+        subject: &str,
+    ) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT INTO audit (at, actor, act, subject) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![at.ms(), actor, act, subject])?;

@@ -1,5 +1,5 @@
-//! Backups that this installation made, each with the id of its file. Only these backups are removed when they are old.
-//! Times are of the machine's clock.
+//! Backups that this installation made, each with the id of its file. Only these backups are
+//! removed when they are old. Times are of the machine's clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -106,12 +106,12 @@ pub struct FolderRow {
     pub mark: String,
 }
 
-const COLUMNS: &str =
-    "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure, missing_mark";
+const COLUMNS: &str = "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure, missing_mark";
 
 impl Reader<'_> {
     pub fn last_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
-        self.backup_rows("state = ?1 ORDER BY seq DESC LIMIT 1", state).map(|rows| rows.into_iter().next())
+        self.backup_rows("state = ?1 ORDER BY seq DESC LIMIT 1", state)
+            .map(|rows| rows.into_iter().next())
     }
 
     pub fn last_nightly_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
@@ -131,12 +131,14 @@ impl Reader<'_> {
 
     /// Paths of all backups whose file may have been written.
     pub fn backup_paths(&self) -> Result<Vec<String>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT path FROM backups WHERE state <> 'FAILED'")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT path FROM backups WHERE state <> 'FAILED'")?;
         let rows = query.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The last configured folder of nightly backups; `None` if it was configured before folders had marks.
+    /// The last configured folder of nightly backups; `None` if it was configured before folders
+    /// had marks.
     pub fn backup_folder(&self) -> Result<Option<FolderRow>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT path, mark FROM backup_folder")?;
         let row = query.query_row([], |row| Ok(FolderRow { path: row.get(0)?, mark: row.get(1)? }));
@@ -149,20 +151,33 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0)).optional()?.map(Timestamp::from_ms))
     }
 
-    fn backup_rows(&self, condition: &str, state: BackupState) -> Result<Vec<BackupRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM backups WHERE {condition}"))?;
+    fn backup_rows(
+        &self,
+        condition: &str,
+        state: BackupState,
+    ) -> Result<Vec<BackupRow>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM backups WHERE {condition}"))?;
         query.query_and_then([state.as_str()], row_of)?.collect()
     }
 
     fn backup_state(&self, file_id: &[u8; 32]) -> Result<Option<BackupState>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT state FROM backups WHERE file_id = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT state FROM backups WHERE file_id = ?1")?;
         query.query_and_then([file_id], |row| values::parsed(row, "state"))?.next().transpose()
     }
 }
 
 impl Tx<'_> {
     /// Stores a backup that is about to be written.
-    pub fn begin_backup(&self, file_id: &[u8; 32], path: &str, nightly: bool, at: Timestamp) -> Result<(), StoreError> {
+    pub fn begin_backup(
+        &self,
+        file_id: &[u8; 32],
+        path: &str,
+        nightly: bool,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
                 "INSERT INTO backups (file_id, path, nightly, state, begun_at) VALUES (?1, ?2, ?3, 'WRITING', ?4)",
@@ -172,7 +187,12 @@ impl Tx<'_> {
     }
 
     /// Marks a backup as good: its file is complete, and was read back.
-    pub fn finish_backup(&self, file_id: &[u8; 32], size_bytes: u64, at: Timestamp) -> Result<(), StoreError> {
+    pub fn finish_backup(
+        &self,
+        file_id: &[u8; 32],
+        size_bytes: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         if !self.may_become(file_id, BackupState::Good)? {
             return Ok(());
         }
@@ -192,7 +212,12 @@ impl Tx<'_> {
     }
 
     /// Marks a backup as failed; only the last failure is kept.
-    pub fn fail_backup(&self, file_id: &[u8; 32], failure: &Failure, at: Timestamp) -> Result<(), StoreError> {
+    pub fn fail_backup(
+        &self,
+        file_id: &[u8; 32],
+        failure: &Failure,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         if !self.may_become(file_id, BackupState::Failed)? {
             return Ok(());
         }
@@ -231,14 +256,18 @@ impl Tx<'_> {
     /// Stores when the file of a backup was read again from end to end.
     pub fn note_backup_checked(&self, file_id: &[u8; 32], at: Timestamp) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE backups SET checked_at = ?2 WHERE file_id = ?1 AND state = 'GOOD'")?
+            .prepare_cached(
+                "UPDATE backups SET checked_at = ?2 WHERE file_id = ?1 AND state = 'GOOD'",
+            )?
             .execute(params![file_id, at.ms()])?;
         Ok(())
     }
 
     pub fn put_backup_folder(&self, folder: &FolderRow) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("INSERT OR REPLACE INTO backup_folder (one, path, mark) VALUES (1, ?1, ?2)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO backup_folder (one, path, mark) VALUES (1, ?1, ?2)",
+            )?
             .execute([&folder.path, &folder.mark])?;
         Ok(())
     }
@@ -246,7 +275,9 @@ impl Tx<'_> {
     /// Stores the time since which the secrets hold a key for nightly backups.
     pub fn set_backup_passphrase_at(&self, at: Timestamp) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("INSERT OR REPLACE INTO backup_passphrase (one, set_at) VALUES (1, ?1)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO backup_passphrase (one, set_at) VALUES (1, ?1)",
+            )?
             .execute([at.ms()])?;
         Ok(())
     }
@@ -266,7 +297,10 @@ fn row_of(row: &Row<'_>) -> Result<BackupRow, StoreError> {
         state: values::parsed(row, "state")?,
         begun_at: values::time(row, "begun_at")?,
         done_at: values::optional_time(row, "done_at")?,
-        size_bytes: size_bytes.map(u64::try_from).transpose().map_err(|_| StoreError::BadValue("size_bytes"))?,
+        size_bytes: size_bytes
+            .map(u64::try_from)
+            .transpose()
+            .map_err(|_| StoreError::BadValue("size_bytes"))?,
         checked_at: values::optional_time(row, "checked_at")?,
         failure: row.get::<_, Option<String>>("failure")?.map(telling::read),
         missing_mark: row.get("missing_mark")?,
@@ -300,11 +334,15 @@ mod tests {
         });
         step.await.unwrap();
         let states = store.read(|reader| {
-            let rows = BackupState::ALL.map(|state| reader.backup_rows("state = ?1 ORDER BY seq", state));
+            let rows =
+                BackupState::ALL.map(|state| reader.backup_rows("state = ?1 ORDER BY seq", state));
             rows.into_iter().collect::<Result<Vec<_>, StoreError>>()
         });
-        let ids: Vec<Vec<u8>> =
-            states.unwrap().iter().map(|rows| rows.iter().map(|row| row.file_id[0]).collect()).collect();
+        let ids: Vec<Vec<u8>> = states
+            .unwrap()
+            .iter()
+            .map(|rows| rows.iter().map(|row| row.file_id[0]).collect())
+            .collect();
         // In the order WRITING, GOOD, FAILED, REMOVED.
         assert_eq!(ids, [vec![], vec![4], vec![3], vec![5]]);
     }

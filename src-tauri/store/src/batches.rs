@@ -1,4 +1,5 @@
-//! Batches: payouts that share a transaction, the versions of that transaction, and the coins they spend.
+//! Batches: payouts that share a transaction, the versions of that transaction, and the coins they
+//! spend.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{OutPoint, Transaction, Txid, consensus};
@@ -58,8 +59,8 @@ pub struct NewVersion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchRow {
     pub seq: i64,
-    /// Whether its inputs are reserved: a block may still decide about the batch, and one of its payouts is QUEUED or
-    /// SENT.
+    /// Whether its inputs are reserved: a block may still decide about the batch, and one of its
+    /// payouts is QUEUED or SENT.
     pub live: bool,
     /// Satoshis booked for the fee of a mined transaction that gave the batch up; zero or negative.
     pub booked_fee_sats: i64,
@@ -73,8 +74,9 @@ const FROM: &str = "FROM versions AS v JOIN transactions AS t ON t.txid = v.txid
 
 impl Reader<'_> {
     pub fn batch(&self, seq: i64) -> Result<Option<BatchRow>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT seq, live, booked_fee_sats FROM batches WHERE seq = ?1")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT seq, live, booked_fee_sats FROM batches WHERE seq = ?1")?;
         let mut rows = query.query([seq])?;
         rows.next()?
             .map(|row| {
@@ -89,44 +91,51 @@ impl Reader<'_> {
 
     /// All versions of a batch, oldest first.
     pub fn versions(&self, batch_seq: i64) -> Result<Vec<VersionRow>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.batch_seq = ?1 ORDER BY v.number"))?;
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} {FROM} WHERE v.batch_seq = ?1 ORDER BY v.number"
+        ))?;
         query.query_and_then([batch_seq], read)?.collect()
     }
 
     pub fn version(&self, txid: &Txid) -> Result<Option<VersionRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.txid = ?1"))?;
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.txid = ?1"))?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?.map(read).transpose()
     }
 
     pub fn batch_of_version(&self, txid: &Txid) -> Result<Option<i64>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT batch_seq FROM versions WHERE txid = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT batch_seq FROM versions WHERE txid = ?1")?;
         Ok(query.query_row([txid.as_byte_array()], |row| row.get(0)).optional()?)
     }
 
     /// Whether a version of the batch gives it up.
     pub fn is_given_up(&self, batch_seq: i64) -> Result<bool, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM versions WHERE batch_seq = ?1 AND pays = 0)")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM versions WHERE batch_seq = ?1 AND pays = 0)",
+        )?;
         Ok(query.query_row([batch_seq], |row| row.get(0))?)
     }
 
     /// Batches that a block may still affect, oldest first.
     pub fn pending_batches(&self) -> Result<Vec<i64>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT seq FROM batches WHERE pending = 1 ORDER BY seq")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT seq FROM batches WHERE pending = 1 ORDER BY seq")?;
         let rows = query.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The live batch that reserves an outpoint.
     pub fn live_batch_of_input(&self, outpoint: &OutPoint) -> Result<Option<i64>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT batch_seq FROM batch_inputs WHERE txid = ?1 AND vout = ?2 AND live = 1")?;
-        Ok(query.query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0)).optional()?)
+        let mut query = self.connection.prepare_cached(
+            "SELECT batch_seq FROM batch_inputs WHERE txid = ?1 AND vout = ?2 AND live = 1",
+        )?;
+        Ok(query
+            .query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0))
+            .optional()?)
     }
 
     /// The live batches that spend an output of a transaction.
@@ -140,9 +149,9 @@ impl Reader<'_> {
 
     /// All outpoints that the versions of a batch spend.
     pub fn inputs_of_batch(&self, batch_seq: i64) -> Result<Vec<OutPoint>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT txid, vout FROM batch_inputs WHERE batch_seq = ?1 ORDER BY txid, vout")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT txid, vout FROM batch_inputs WHERE batch_seq = ?1 ORDER BY txid, vout",
+        )?;
         query
             .query_and_then([batch_seq], |row| {
                 Ok(OutPoint { txid: values::txid(row, "txid")?, vout: row.get("vout")? })
@@ -154,7 +163,10 @@ impl Reader<'_> {
 impl Tx<'_> {
     /// Inserts an empty batch. Returns its `seq`.
     pub fn insert_batch(&self, at: Timestamp) -> Result<i64, StoreError> {
-        Ok(self.connection.prepare_cached("INSERT INTO batches (created_at) VALUES (?1)")?.insert([at.ms()])?)
+        Ok(self
+            .connection
+            .prepare_cached("INSERT INTO batches (created_at) VALUES (?1)")?
+            .insert([at.ms()])?)
     }
 
     /// Puts a payout into a batch, which it never leaves.
@@ -165,8 +177,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the next version of a batch with its transaction and outputs, and reserves its inputs. Fails if another
-    /// live batch has reserved one of them.
+    /// Stores the next version of a batch with its transaction and outputs, and reserves its
+    /// inputs. Fails if another live batch has reserved one of them.
     pub fn store_version(&self, batch_seq: i64, new: &NewVersion) -> Result<Txid, StoreError> {
         let txid = new.tx.compute_txid();
         self.store_transaction(&new.tx, &txid, new.at)?;
@@ -187,7 +199,9 @@ impl Tx<'_> {
             ])?;
         for (vout, payout_seq) in &new.outputs {
             self.connection
-                .prepare_cached("INSERT INTO version_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)")?
+                .prepare_cached(
+                    "INSERT INTO version_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)",
+                )?
                 .execute(params![txid.as_byte_array(), vout, payout_seq])?;
         }
         for input in &new.tx.input {
@@ -210,7 +224,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Marks a version as accepted by a backend and deletes its refusal; the first acceptance time stays.
+    /// Marks a version as accepted by a backend and deletes its refusal; the first acceptance time
+    /// stays.
     pub fn accept_version(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -228,14 +243,19 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores the outcome of a look for a batch. A batch that is no longer live releases its inputs. A batch that is
-    /// live again reserves them again, except inputs that another batch reserved meanwhile.
+    /// Stores the outcome of a look for a batch. A batch that is no longer live releases its
+    /// inputs. A batch that is live again reserves them again, except inputs that another batch
+    /// reserved meanwhile.
     pub fn save_batch(&self, row: &BatchRow, pending: bool) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE batches SET live = ?2, pending = ?3, booked_fee_sats = ?4 WHERE seq = ?1")?
+            .prepare_cached(
+                "UPDATE batches SET live = ?2, pending = ?3, booked_fee_sats = ?4 WHERE seq = ?1",
+            )?
             .execute(params![row.seq, row.live, pending, row.booked_fee_sats])?;
         self.connection
-            .prepare_cached("UPDATE OR IGNORE batch_inputs SET live = ?2 WHERE batch_seq = ?1 AND live <> ?2")?
+            .prepare_cached(
+                "UPDATE OR IGNORE batch_inputs SET live = ?2 WHERE batch_seq = ?1 AND live <> ?2",
+            )?
             .execute(params![row.seq, row.live])?;
         Ok(())
     }
@@ -260,6 +280,7 @@ fn read(row: &Row<'_>) -> Result<VersionRow, StoreError> {
         accepted_at: values::optional_time(row, "accepted_at")?,
         refusal: refusal(row)?,
         position: values::batch_position(row)?,
-        tx: consensus::deserialize(&row.value::<Vec<u8>>("raw")?).map_err(|_| StoreError::BadValue("raw"))?,
+        tx: consensus::deserialize(&row.value::<Vec<u8>>("raw")?)
+            .map_err(|_| StoreError::BadValue("raw"))?,
     })
 }

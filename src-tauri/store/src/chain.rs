@@ -38,7 +38,10 @@ impl Reader<'_> {
         )?;
         let mut rows = query.query([])?;
         let Some(row) = rows.next()? else { return Ok(None) };
-        let chain = Identity { genesis: values::block_hash(row, "genesis")?, instance: row.get("instance")? };
+        let chain = Identity {
+            genesis: values::block_hash(row, "genesis")?,
+            instance: row.get("instance")?,
+        };
         Ok(Some(WatchedChain {
             cursor: Cursor { chain, token: row.get("token")? },
             tip: Tip {
@@ -51,7 +54,8 @@ impl Reader<'_> {
         }))
     }
 
-    /// Height of the best block in this snapshot, from which confirmations count; 0 before the first look.
+    /// Height of the best block in this snapshot, from which confirmations count; 0 before the
+    /// first look.
     pub fn tip_height(&self) -> Result<u32, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT tip_height FROM chain")?;
         Ok(query.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))

@@ -9,7 +9,8 @@ use super::reader::Reader;
 const DAMAGE_MAX: u32 = 5;
 
 impl Reader<'_> {
-    /// Damage that SQLite's own check finds in the file; empty if there is none. Reads the whole file.
+    /// Damage that SQLite's own check finds in the file; empty if there is none. Reads the whole
+    /// file.
     pub fn damage_of_file(&self) -> Result<Vec<String>, StoreError> {
         damage(self.connection)
     }
@@ -18,6 +19,7 @@ impl Reader<'_> {
 /// Like [`Reader::damage_of_file`], for any database.
 pub(super) fn damage(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut check = connection.prepare(&format!("PRAGMA quick_check({DAMAGE_MAX})"))?;
-    let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+    let lines =
+        check.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
     Ok(lines.into_iter().filter(|line| line != "ok").collect())
 }

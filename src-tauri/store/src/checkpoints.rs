@@ -1,8 +1,9 @@
-//! Checkpoints the WAL on a separate thread while the writer is idle, since copying and syncing keep the disk busy.
+//! Checkpoints the WAL on a separate thread while the writer is idle, since copying and syncing
+//! keep the disk busy.
 //!
-//! SQLite restarts the WAL once it is fully checkpointed and has no reader. Under load new commits arrive meanwhile, so
-//! this never happens. The thread therefore checkpoints twice, which leaves few pages. The next commit checkpoints
-//! these pages itself.
+//! SQLite restarts the WAL once it is fully checkpointed and has no reader. Under load new commits
+//! arrive meanwhile, so this never happens. The thread therefore checkpoints twice, which leaves
+//! few pages. The next commit checkpoints these pages itself.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -24,15 +25,17 @@ use super::open;
 /// Pages of the WAL after which it is checkpointed once the writer is idle (16 MiB).
 const PAGES: u32 = 4_096;
 
-/// Multiples of [`PAGES`] after which the WAL is checkpointed even under load (128 MiB). By then most pages are older
-/// copies of later ones, and only the last copy is written.
+/// Multiples of [`PAGES`] after which the WAL is checkpointed even under load (128 MiB). By then
+/// most pages are older copies of later ones, and only the last copy is written.
 const TIMES_WITHOUT_IDLE: u32 = 8;
 
-/// Multiples of [`PAGES`] after which the commit itself checkpoints (256 MiB): the thread is stuck or has ended.
+/// Multiples of [`PAGES`] after which the commit itself checkpoints (256 MiB): the thread is stuck
+/// or has ended.
 const TIMES_AT_MOST: u32 = 16;
 
 /// At this size the WAL leaves most of the reserved space free.
-const _: () = assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= PRODUCTION_RESERVE_BYTES - 200_000_000);
+const _: () =
+    assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= PRODUCTION_RESERVE_BYTES - 200_000_000);
 
 /// The writer counts as idle after this time without a commit.
 const IDLE: Duration = Duration::from_millis(10);
@@ -50,30 +53,46 @@ enum Request {
 }
 
 impl Checkpoints {
-    /// Replaces SQLite's own checkpoints, which run within the commit that makes the WAL a thousand pages long.
-    pub(super) fn start(writer: &mut Connection, file: &Path, threads: &Threads) -> Result<Self, StoreError> {
+    /// Replaces SQLite's own checkpoints, which run within the commit that makes the WAL a thousand
+    /// pages long.
+    pub(super) fn start(
+        writer: &mut Connection,
+        file: &Path,
+        threads: &Threads,
+    ) -> Result<Self, StoreError> {
         Self::start_at(fail_points::checkpoint_pages(PAGES), writer, file, threads)
     }
 
-    fn start_at(pages: u32, writer: &mut Connection, file: &Path, threads: &Threads) -> Result<Self, StoreError> {
+    fn start_at(
+        pages: u32,
+        writer: &mut Connection,
+        file: &Path,
+        threads: &Threads,
+    ) -> Result<Self, StoreError> {
         let connection = open::for_checkpoints(file)?;
         let (asks, asked) = mpsc::sync_channel(1);
-        let shared = Arc::new(Shared { pages: AtomicU32::new(0), nearly_done: AtomicBool::new(false) });
-        let mut growing = GrowingWal { asks: asks.clone(), shared: Arc::clone(&shared), due: Due::new(pages) };
+        let shared =
+            Arc::new(Shared { pages: AtomicU32::new(0), nearly_done: AtomicBool::new(false) });
+        let mut growing =
+            GrowingWal { asks: asks.clone(), shared: Arc::clone(&shared), due: Due::new(pages) };
         writer.wal_hook(Some(move |wal: &mut Wal, count| {
             growing.grown_to(count, wal);
             Ok(())
         }))?;
         let work = move || {
             let mut failed = false;
-            while matches!(asked.recv(), Ok(Request::Checkpoint)) && shared.wait_until_idle(&asked) {
+            while matches!(asked.recv(), Ok(Request::Checkpoint)) && shared.wait_until_idle(&asked)
+            {
                 failed = !checkpoint(&connection, failed);
                 shared.nearly_done.store(!failed, Ordering::Relaxed);
             }
         };
-        let thread = threads
-            .start("the checkpointing of the WAL", "checkpoints", work)
-            .map_err(|source| StoreError::Io { action: "starting the thread that checkpoints the WAL", source })?;
+        let thread = threads.start("the checkpointing of the WAL", "checkpoints", work).map_err(
+            |source| StoreError::Io {
+                action: "starting the thread that checkpoints the WAL",
+                source,
+            },
+        )?;
         Ok(Self { asks, thread })
     }
 }
@@ -156,7 +175,8 @@ impl Due {
         Self { pages, next: pages }
     }
 
-    /// Whether to ask the thread when the WAL has `pages` pages; `is_restarted` says that the WAL was restarted.
+    /// Whether to ask the thread when the WAL has `pages` pages; `is_restarted` says that the WAL
+    /// was restarted.
     fn at(&mut self, pages: u32, is_restarted: bool) -> bool {
         if is_restarted {
             self.next = self.pages;
@@ -164,7 +184,8 @@ impl Due {
         let due = pages >= self.next;
         if due {
             let without_idle = self.pages.saturating_mul(TIMES_WITHOUT_IDLE);
-            self.next = (pages / without_idle.max(1)).saturating_add(1).saturating_mul(without_idle);
+            self.next =
+                (pages / without_idle.max(1)).saturating_add(1).saturating_mul(without_idle);
         }
         due
     }
@@ -174,8 +195,8 @@ impl Due {
     }
 }
 
-/// Checkpoints the WAL twice, the second time for new commits. Returns whether it succeeded. `failed` is the result of
-/// the last call: a repeated failure is not logged again.
+/// Checkpoints the WAL twice, the second time for new commits. Returns whether it succeeded.
+/// `failed` is the result of the last call: a repeated failure is not logged again.
 fn checkpoint(connection: &Connection, failed: bool) -> bool {
     for _ in 0..2 {
         if let Err(error) = connection.wal_checkpoint_v2(Some(MAIN_DB), CheckpointMode::PASSIVE) {
@@ -200,7 +221,9 @@ mod tests {
     #[test]
     fn checkpoints_are_due_again_after_a_restart_of_the_wal() {
         let mut due = Due::new(8);
-        let times = |due: &mut Due| (1..=150).filter(|pages| due.at(*pages, *pages == 1)).collect::<Vec<_>>();
+        let times = |due: &mut Due| {
+            (1..=150).filter(|pages| due.at(*pages, *pages == 1)).collect::<Vec<_>>()
+        };
         assert_eq!(times(&mut due), [8, 64, 128]);
         assert_eq!(times(&mut due), [8, 64, 128]);
         assert!(!due.is_overdue(127) && due.is_overdue(128));
@@ -212,7 +235,8 @@ mod tests {
         let file = folder.path().join("gateway.db");
         let mut writer = open::for_writing(&file).unwrap();
         writer.execute_batch("CREATE TABLE rows (value BLOB) STRICT").unwrap();
-        let checkpoints = Checkpoints::start_at(8, &mut writer, &file, &Threads::default()).unwrap();
+        let checkpoints =
+            Checkpoints::start_at(8, &mut writer, &file, &Threads::default()).unwrap();
         (folder, file, writer, checkpoints)
     }
 
@@ -241,7 +265,10 @@ mod tests {
         let wal = file.with_extension("db-wal");
         for _ in 0..2_000 {
             commit(&writer);
-            assert!(pages(&wal) < 1_000, "the WAL is checkpointed: each commit adds at least one page");
+            assert!(
+                pages(&wal) < 1_000,
+                "the WAL is checkpointed: each commit adds at least one page"
+            );
         }
         drop(writer);
         drop(checkpoints);

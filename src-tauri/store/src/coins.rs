@@ -55,14 +55,16 @@ pub struct UnspentCoin {
 /// Confirmations that a block's reward needs before it may be spent.
 const COINBASE_MATURITY: u32 = 100;
 
-/// Limit of the oldest coins, and limit of the largest coins, to choose from. A transaction of ours has fewer inputs.
+/// Limit of the oldest coins, and limit of the largest coins, to choose from. A transaction of ours
+/// has fewer inputs.
 pub const CHOICE_MAX: u32 = 1_500;
 
 const COLUMNS: &str = "c.txid AS txid, c.vout AS vout, c.keychain AS keychain, c.derivation_index AS derivation_index, \
      c.amount_sats AS amount_sats, c.block_height AS block_height";
 
-/// SQL condition for spendable coins in blocks, with the parameters of [`usable_from`]. A stranger's payment to our
-/// change can be reversed like a customer's coin, so it needs as many confirmations.
+/// SQL condition for spendable coins in blocks, with the parameters of [`usable_from`]. A
+/// stranger's payment to our change can be reversed like a customer's coin, so it needs as many
+/// confirmations.
 const USABLE: &str = "c.spent_by IS NULL AND c.block_height <= ?1 AND (c.block_height <= ?2 \
      OR (c.keychain = 1 AND EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid))) \
      AND (c.is_coinbase = 0 OR c.block_height <= ?3) \
@@ -80,8 +82,8 @@ const UNCONFIRMED_CHANGE: &str = "batches AS b JOIN versions AS v ON v.batch_seq
 /// Sums of the wallet's coins, in satoshis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CoinSums {
-    /// Inputs of our transactions that are in no block yet. Change of such a transaction is left out, since the inputs
-    /// of that transaction are counted.
+    /// Inputs of our transactions that are in no block yet. Change of such a transaction is left
+    /// out, since the inputs of that transaction are counted.
     pub locked_sats: u64,
     /// Customers' coins in no block yet.
     pub pending_sats: u64,
@@ -90,17 +92,20 @@ pub struct CoinSums {
 impl Reader<'_> {
     /// Whether an output is ours.
     pub fn has_coin(&self, outpoint: &OutPoint) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT 1 FROM coins WHERE txid = ?1 AND vout = ?2")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT 1 FROM coins WHERE txid = ?1 AND vout = ?2")?;
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
     }
 
-    /// Bytes stored for missing transactions that paid a wallet address without a payment, rows included.
+    /// Bytes stored for missing transactions that paid a wallet address without a payment, rows
+    /// included.
     pub fn missing_bytes_at(&self, keychain: Keychain, index: u32) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT ifnull(sum(length(raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM transactions WHERE txid IN \
              (SELECT txid FROM coins WHERE payment_seq IS NULL AND keychain = ?1 AND derivation_index = ?2 AND position = 'absent')",
         ))?;
-        query.query_row(params![keychain.column(), index], |row| Ok(values::number(row, "bytes")))?
+        query
+            .query_row(params![keychain.column(), index], |row| Ok(values::number(row, "bytes")))?
     }
 
     pub fn spends_a_coin(&self, tx: &Transaction) -> Result<bool, StoreError> {
@@ -112,11 +117,15 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    /// The payment of a stored coin, if it pays one; the outer `None` means that the coin is not stored.
+    /// The payment of a stored coin, if it pays one; the outer `None` means that the coin is not
+    /// stored.
     pub fn payee_of_coin(&self, outpoint: &OutPoint) -> Result<Option<Option<i64>>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT payment_seq FROM coins WHERE txid = ?1 AND vout = ?2")?;
-        Ok(query.query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0)).optional()?)
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT payment_seq FROM coins WHERE txid = ?1 AND vout = ?2")?;
+        Ok(query
+            .query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0))
+            .optional()?)
     }
 
     pub fn coin_facts(&self, outpoint: &OutPoint) -> Result<Option<CoinFacts>, StoreError> {
@@ -140,13 +149,19 @@ impl Reader<'_> {
             .transpose()
     }
 
-    /// The coins that a transaction could spend now, oldest first, without the inputs of live batches:
+    /// The coins that a transaction could spend now, oldest first, without the inputs of live
+    /// batches:
     /// - customers' coins with `confirmations` confirmations
     /// - confirmed change of our own transactions
     /// - unconfirmed change of an accepted transaction with a single version
     ///
-    /// If there are very many, only the oldest and the largest are returned: no transaction of ours has so many inputs.
-    pub fn unspent_coins(&self, tip_height: u32, confirmations: u32) -> Result<Vec<UnspentCoin>, StoreError> {
+    /// If there are very many, only the oldest and the largest are returned: no transaction of ours
+    /// has so many inputs.
+    pub fn unspent_coins(
+        &self,
+        tip_height: u32,
+        confirmations: u32,
+    ) -> Result<Vec<UnspentCoin>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT * FROM (SELECT {COLUMNS} FROM coins AS c INDEXED BY coins_unspent WHERE {USABLE} \
              ORDER BY c.block_height, c.txid, c.vout LIMIT {CHOICE_MAX}) \
@@ -205,12 +220,14 @@ impl Reader<'_> {
              (SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE keychain = 0 AND position = 'mempool' \
              AND spent_by IS NULL) AS pending",
         )?;
-        query.query_row([], |row| Ok((row.get("locked")?, row.get("pending")?))).map_err(StoreError::from).and_then(
-            |(locked, pending): (i64, i64)| {
-                let sats = |value| u64::try_from(value).map_err(|_| StoreError::BadValue("amount_sats"));
+        query
+            .query_row([], |row| Ok((row.get("locked")?, row.get("pending")?)))
+            .map_err(StoreError::from)
+            .and_then(|(locked, pending): (i64, i64)| {
+                let sats =
+                    |value| u64::try_from(value).map_err(|_| StoreError::BadValue("amount_sats"));
                 Ok(CoinSums { locked_sats: sats(locked)?, pending_sats: sats(pending)? })
-            },
-        )
+            })
     }
 
     /// Block rewards paid to customers' addresses that are too young to spend at this height.
@@ -226,20 +243,27 @@ impl Reader<'_> {
 
     /// Position of a transaction that created coins of ours; `None` for any other.
     pub fn position_of_coins(&self, txid: &Txid) -> Result<Option<Position>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT position, block_height FROM coins WHERE txid = ?1 LIMIT 1")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT position, block_height FROM coins WHERE txid = ?1 LIMIT 1")?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?.map(values::batch_position).transpose()
     }
 
-    /// Coins of a transaction that pay no payment: our change, and addresses not given to any payment here.
+    /// Coins of a transaction that pay no payment: our change, and addresses not given to any
+    /// payment here.
     pub fn change_coins(&self, txid: &Txid) -> Result<Vec<(OutPoint, CoinFacts)>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT vout FROM coins WHERE txid = ?1 AND payment_seq IS NULL")?;
-        let vouts = query.query_map([txid.as_byte_array()], |row| row.get("vout"))?.collect::<Result<Vec<u32>, _>>()?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT vout FROM coins WHERE txid = ?1 AND payment_seq IS NULL")?;
+        let vouts = query
+            .query_map([txid.as_byte_array()], |row| row.get("vout"))?
+            .collect::<Result<Vec<u32>, _>>()?;
         let outpoints = vouts.into_iter().map(|vout| OutPoint { txid: *txid, vout });
         outpoints
-            .filter_map(|it| self.coin_facts(&it).map(|facts| facts.map(|facts| (it, facts))).transpose())
+            .filter_map(|it| {
+                self.coin_facts(&it).map(|facts| facts.map(|facts| (it, facts))).transpose()
+            })
             .collect()
     }
 
@@ -289,7 +313,12 @@ impl Reader<'_> {
                 is_coinbase: row.get("is_coinbase")?,
             };
             let (position, block_height) = (row.get("position")?, row.get("block_height")?);
-            coins.push(StoredCoin { coin, position, block_height, spent_by: values::optional_txid(row, "spent_by")? });
+            coins.push(StoredCoin {
+                coin,
+                position,
+                block_height,
+                spent_by: values::optional_txid(row, "spent_by")?,
+            });
         }
         Ok(coins)
     }
@@ -318,17 +347,34 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Marks a coin as spent by a transaction in the chain or the mempool; `height` is that of its block.
-    pub fn spend_coin(&self, outpoint: &OutPoint, by: &Txid, height: Option<u32>) -> Result<(), StoreError> {
+    /// Marks a coin as spent by a transaction in the chain or the mempool; `height` is that of its
+    /// block.
+    pub fn spend_coin(
+        &self,
+        outpoint: &OutPoint,
+        by: &Txid,
+        height: Option<u32>,
+    ) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE coins SET spent_by = ?3, spent_height = ?4 WHERE txid = ?1 AND vout = ?2")?
-            .execute(params![outpoint.txid.as_byte_array(), outpoint.vout, by.as_byte_array(), height])?;
+            .prepare_cached(
+                "UPDATE coins SET spent_by = ?3, spent_height = ?4 WHERE txid = ?1 AND vout = ?2",
+            )?
+            .execute(params![
+                outpoint.txid.as_byte_array(),
+                outpoint.vout,
+                by.as_byte_array(),
+                height
+            ])?;
         Ok(())
     }
 
-    /// Marks a transaction as absent: its coins are absent, and its spends are undone. `conflict_height` is the height
-    /// of a block that rules it out.
-    pub fn take_back_coins(&self, txid: &Txid, conflict_height: Option<u32>) -> Result<(), StoreError> {
+    /// Marks a transaction as absent: its coins are absent, and its spends are undone.
+    /// `conflict_height` is the height of a block that rules it out.
+    pub fn take_back_coins(
+        &self,
+        txid: &Txid,
+        conflict_height: Option<u32>,
+    ) -> Result<(), StoreError> {
         let txid = txid.as_byte_array();
         self.connection
             .prepare_cached(
@@ -336,7 +382,9 @@ impl Tx<'_> {
             )?
             .execute(params![txid, conflict_height])?;
         self.connection
-            .prepare_cached("UPDATE coins SET spent_by = NULL, spent_height = NULL WHERE spent_by = ?1")?
+            .prepare_cached(
+                "UPDATE coins SET spent_by = NULL, spent_height = NULL WHERE spent_by = ?1",
+            )?
             .execute([txid])?;
         Ok(())
     }
@@ -351,7 +399,9 @@ impl Tx<'_> {
     /// Marks the change indices up to `index` as given.
     pub fn use_change_index(&self, index: u32) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE keychains SET next_index = ?1 + 1 WHERE keychain = 1 AND next_index <= ?1")?
+            .prepare_cached(
+                "UPDATE keychains SET next_index = ?1 + 1 WHERE keychain = 1 AND next_index <= ?1",
+            )?
             .execute([index])?;
         Ok(())
     }
@@ -364,8 +414,8 @@ impl Tx<'_> {
     }
 }
 
-/// The heights up to which our change, customers' coins and block rewards are spendable. A coin in the best block has
-/// one confirmation.
+/// The heights up to which our change, customers' coins and block rewards are spendable. A coin in
+/// the best block has one confirmation.
 fn usable_from(tip_height: u32, confirmations: u32) -> [i64; 3] {
     let with = |confirmations: u32| i64::from(tip_height) + 1 - i64::from(confirmations);
     [with(1), with(confirmations), with(COINBASE_MATURITY)]

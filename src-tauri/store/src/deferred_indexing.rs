@@ -1,5 +1,6 @@
-//! Adds new payments to the indexes of lists, later and many at once. A separate thread asks the writer for this
-//! outside bursts. Indexing each payment in its own commit would write and sync one more page per index.
+//! Adds new payments to the indexes of lists, later and many at once. A separate thread asks the
+//! writer for this outside bursts. Indexing each payment in its own commit would write and sync one
+//! more page per index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,15 +21,16 @@ use super::reader::Reader;
 /// Unindexed payments that are worth a commit.
 const ENOUGH: i64 = 128;
 
-/// Multiple of [`ENOUGH`] (8,192 payments) that starts indexing during a burst. Until then lists scan all unindexed
-/// payments, which takes a few milliseconds.
+/// Multiple of [`ENOUGH`] (8,192 payments) that starts indexing during a burst. Until then lists
+/// scan all unindexed payments, which takes a few milliseconds.
 const TIMES_IN_A_BURST: i64 = 64;
 
 /// New payments between two checks that count as a burst (a thousand in a second).
 const BURST: i64 = 10;
 
-/// A commit indexes one of this many parts of the waiting payments, within the limits below. So indexing keeps up with
-/// any load, and no other write waits long (2 ms at the minimum, 16 ms at the maximum).
+/// A commit indexes one of this many parts of the waiting payments, within the limits below. So
+/// indexing keeps up with any load, and no other write waits long (2 ms at the minimum, 16 ms at
+/// the maximum).
 const CHUNK_PART: i64 = 16;
 const CHUNK_MIN: i64 = 256;
 const CHUNK_MAX: i64 = 2_048;
@@ -79,7 +81,10 @@ impl DeferredIndexing {
         let stopped = Arc::clone(&stopping);
         let thread = threads
             .start("the indexing of payments", "indexing", move || indexer.work(&heard, &stopped))
-            .map_err(|source| StoreError::Io { action: "starting the thread that indexes payments", source })?;
+            .map_err(|source| StoreError::Io {
+                action: "starting the thread that indexes payments",
+                source,
+            })?;
         committed.tell();
         Ok(Self { stopping, committed, thread })
     }
@@ -168,11 +173,18 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(60);
 
     fn unindexed(store: &Store) -> i64 {
-        store.read(|reader| Ok::<_, StoreError>(reader.last_payment()? - reader.last_indexed_payment()?)).unwrap()
+        store
+            .read(|reader| {
+                Ok::<_, StoreError>(reader.last_payment()? - reader.last_indexed_payment()?)
+            })
+            .unwrap()
     }
 
     async fn insert_many(store: &Store, numbers: std::ops::Range<u32>) {
-        store.write(move |tx| numbers.clone().try_for_each(|number| insert(tx, number))).await.unwrap();
+        store
+            .write(move |tx| numbers.clone().try_for_each(|number| insert(tx, number)))
+            .await
+            .unwrap();
     }
 
     async fn wait_until_indexed(store: &Store) {
@@ -218,7 +230,10 @@ mod tests {
             found.push((checked.0, unindexed(&store)));
             indexer = checked.1;
         }
-        assert_eq!(found, [(Next::Soon, 0), (Next::Soon, BURST + 1), (Next::Soon, 0), (Next::Soon, 0)]);
+        assert_eq!(
+            found,
+            [(Next::Soon, 0), (Next::Soon, BURST + 1), (Next::Soon, 0), (Next::Soon, 0)]
+        );
         assert_eq!(check(indexer).await.0, Next::AfterACommit);
     }
 
@@ -226,8 +241,7 @@ mod tests {
     async fn failed_indexing_is_tried_again_after_a_commit() {
         let (folder, store) = store();
         let other = Connection::open(folder.path().join("gateway.db")).unwrap();
-        let refuse =
-            "CREATE TRIGGER refuse BEFORE UPDATE OF is_indexed ON payments BEGIN SELECT RAISE(ABORT, 'no'); END";
+        let refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF is_indexed ON payments BEGIN SELECT RAISE(ABORT, 'no'); END";
         other.execute_batch(refuse).unwrap();
         insert_many(&store, 0..300).await;
         let (next, mut indexer) = check(indexer(&folder, &store, 1)).await;

@@ -29,7 +29,8 @@ pub struct NewDelivery {
     pub answer: Option<Vec<u8>>,
 }
 
-/// An attempt, or a notification without an attempt. The latter has `attempt` 0 and the notification's `id`.
+/// An attempt, or a notification without an attempt. The latter has `attempt` 0 and the
+/// notification's `id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
     pub id: Id,
@@ -41,7 +42,8 @@ pub struct DeliveryRow {
     pub body: Option<Vec<u8>>,
     /// Number of the attempt, from 1; 0 without an attempt.
     pub attempt: u32,
-    /// When the attempt started, or when the waiting notification was queued, on the environment's clock.
+    /// When the attempt started, or when the waiting notification was queued, on the environment's
+    /// clock.
     pub at: Timestamp,
     pub duration_ms: i64,
     pub status_code: Option<u16>,
@@ -109,7 +111,12 @@ impl Reader<'_> {
     }
 
     /// A page of the attempts, newest first; with `failed` only the failed ones.
-    pub fn deliveries(&self, failed: bool, limit: u32, offset: u32) -> Result<Vec<DeliveryRow>, StoreError> {
+    pub fn deliveries(
+        &self,
+        failed: bool,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<DeliveryRow>, StoreError> {
         let only = if failed { "WHERE d.error IS NOT NULL" } else { "" };
         self.rows(
             &format!(
@@ -121,7 +128,11 @@ impl Reader<'_> {
     }
 
     /// The newest `limit` deliveries of a record; notifications without an attempt come first.
-    pub fn deliveries_of(&self, subject_id: &Id, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
+    pub fn deliveries_of(
+        &self,
+        subject_id: &Id,
+        limit: u32,
+    ) -> Result<Vec<DeliveryRow>, StoreError> {
         let mut rows = self.rows(
             &format!(
                 "SELECT {COLUMNS_OF_WAITING} FROM notifications n
@@ -155,7 +166,11 @@ impl Reader<'_> {
             .transpose()
     }
 
-    fn rows(&self, sql: &str, arguments: impl rusqlite::Params) -> Result<Vec<DeliveryRow>, StoreError> {
+    fn rows(
+        &self,
+        sql: &str,
+        arguments: impl rusqlite::Params,
+    ) -> Result<Vec<DeliveryRow>, StoreError> {
         self.connection.prepare_cached(sql)?.query_and_then(arguments, delivery)?.collect()
     }
 }

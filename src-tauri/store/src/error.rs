@@ -25,14 +25,17 @@ pub enum StoreError {
         /// The opened file.
         file: PathBuf,
     },
-    /// The disk is full.
     #[error("the disk that holds the database is full: make room on it")]
     DiskFull,
     /// The file or its folder cannot be written.
-    #[error("the database cannot be written: check the permissions of its folder and whether it is mounted read-only")]
+    #[error(
+        "the database cannot be written: check the permissions of its folder and whether it is mounted read-only"
+    )]
     ReadOnly,
     /// The limit of open files is reached.
-    #[error("no more files can be opened: raise the limit of files that a program may open (ulimit -n, LimitNOFILE)")]
+    #[error(
+        "no more files can be opened: raise the limit of files that a program may open (ulimit -n, LimitNOFILE)"
+    )]
     OutOfFiles,
     /// The limit of concurrent reads is reached.
     #[error("too many database reads run at this moment: try again")]
@@ -66,8 +69,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same call may succeed later with the database unchanged: the disk, the system or another program
-    /// prevented it. Other errors need a repair of the file or of this program.
+    /// Whether the same call may succeed later with the database unchanged: the disk, the system or
+    /// another program prevented it. Other errors need a repair of the file or of this program.
     #[must_use]
     pub const fn is_passing(&self) -> bool {
         match self {
@@ -87,10 +90,13 @@ impl StoreError {
         }
     }
 
-    /// The error of opening `file`. SQLite reports a missing permission and a lack of file handles with the same code.
+    /// The error of opening `file`. SQLite reports a missing permission and a lack of file handles
+    /// with the same code.
     pub(super) fn of_opening(error: rusqlite::Error, file: &Path) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::CannotOpen) => Self::of_file(std::fs::File::open(file).err()).unwrap_or(error.into()),
+            Some(ErrorCode::CannotOpen) => {
+                Self::of_file(std::fs::File::open(file).err()).unwrap_or(error.into())
+            }
             _ => error.into(),
         }
     }
@@ -98,7 +104,8 @@ impl StoreError {
     /// [`Self::OutOfFiles`], if the system gives this reason.
     fn of_file(error: Option<std::io::Error>) -> Option<Self> {
         #[cfg(unix)]
-        let out_of_files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
+        let out_of_files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE]
+            .map(rustix::io::Errno::raw_os_error);
         #[cfg(not(unix))]
         let out_of_files = [];
         let number = error?.raw_os_error()?;
@@ -108,15 +115,23 @@ impl StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        // The WAL's index (`-shm`) is also a file, and grows first. For its lack of space SQLite has a separate code.
-        if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE) {
+        // The WAL's index (`-shm`) is also a file, and grows first. For its lack of space SQLite
+        // has a separate code.
+        if error
+            .sqlite_error()
+            .is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE)
+        {
             return Self::DiskFull;
         }
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::DiskFull,
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => Self::ReadOnly,
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                Self::ReadOnly
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Corrupt(error.to_string())
+            }
             _ => Self::Sqlite(error),
         }
     }

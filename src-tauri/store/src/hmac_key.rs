@@ -1,4 +1,5 @@
-//! Identifier of the HMAC key that signs notifications. The keys themselves are in the secret store.
+//! Identifier of the HMAC key that signs notifications. The keys themselves are in the secret
+//! store.
 
 use rusqlite::OptionalExtension as _;
 use tillgate_domain::id::Id;

@@ -7,7 +7,8 @@ use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 
-/// Most expired rows deleted with each new row, so that the table stays as large as a day's requests.
+/// Most expired rows deleted with each new row, so that the table stays as large as a day's
+/// requests.
 const FORGOTTEN_WITH_EACH: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +20,8 @@ pub struct StoredAnswer {
 }
 
 impl Reader<'_> {
-    /// The answer to the first request with this API key, path and idempotency key, if later than `after`.
+    /// The answer to the first request with this API key, path and idempotency key, if later than
+    /// `after`.
     pub fn stored_answer(
         &self,
         key_id: i64,
@@ -39,8 +41,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores the answer to a request, replacing an expired one. Also deletes some answers that are not later than
-    /// `after`.
+    /// Stores the answer to a request, replacing an expired one. Also deletes some answers that are
+    /// not later than `after`.
     pub fn store_answer(
         &self,
         (key_id, path, key): (i64, &str, &str),

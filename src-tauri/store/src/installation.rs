@@ -20,15 +20,19 @@ pub struct Installation {
 
 impl Reader<'_> {
     pub fn installation(&self) -> Result<Option<Installation>, StoreError> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT installation_id, merchant_id, environment FROM installation")?;
-        let row: Option<([u8; 20], [u8; 20], String)> =
-            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT installation_id, merchant_id, environment FROM installation")?;
+        let row: Option<([u8; 20], [u8; 20], String)> = statement
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
         row.map(|(installation, merchant, environment)| {
             Ok(Installation {
                 installation_id: Id::from_bytes(installation),
                 merchant_id: Id::from_bytes(merchant),
-                environment: environment.parse().map_err(|_| StoreError::BadValue("installation.environment"))?,
+                environment: environment
+                    .parse()
+                    .map_err(|_| StoreError::BadValue("installation.environment"))?,
             })
         })
         .transpose()
@@ -45,7 +49,11 @@ impl Tx<'_> {
     }
 
     /// Stores the installation unless one is stored. Returns the stored installation.
-    pub fn ensure_installation(&self, new: Installation, at: Timestamp) -> Result<Installation, StoreError> {
+    pub fn ensure_installation(
+        &self,
+        new: Installation,
+        at: Timestamp,
+    ) -> Result<Installation, StoreError> {
         if let Some(known) = self.installation()? {
             return Ok(known);
         }

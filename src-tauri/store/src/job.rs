@@ -1,5 +1,5 @@
-//! A write for the writer's thread: it makes its changes in a transaction, and sends the result to the caller after the
-//! commit or rollback.
+//! A write for the writer's thread: it makes its changes in a transaction, and sends the result to
+//! the caller after the commit or rollback.
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -8,7 +8,8 @@ use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 
-/// One write. It runs in a begun transaction, or learns why there is none, and returns its [`Answer`].
+/// One write. It runs in a begun transaction, or learns why there is none, and returns its
+/// [`Answer`].
 pub(super) type Job = Box<dyn FnOnce(Result<Begun<'_>, &str>) -> Box<dyn Answer> + Send>;
 
 /// The transaction of a write.
@@ -17,7 +18,8 @@ pub(super) struct Begun<'a> {
     pub(super) connection: &'a Connection,
     /// No other write shares the transaction.
     pub(super) alone: bool,
-    /// Earlier writes share the transaction: rows that this write reads may be theirs, and vanish if the commit fails.
+    /// Earlier writes share the transaction: rows that this write reads may be theirs, and vanish
+    /// if the commit fails.
     pub(super) after_others: bool,
 }
 
@@ -63,8 +65,8 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
     }
 }
 
-/// A write of any kind, and the receiver of its answer. In a shared transaction it runs in a savepoint, so that a
-/// failure undoes only this write.
+/// A write of any kind, and the receiver of its answer. In a shared transaction it runs in a
+/// savepoint, so that a failure undoes only this write.
 pub(super) fn any<T, E>(
     work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
 ) -> (Job, oneshot::Receiver<Result<T, E>>)
@@ -82,8 +84,8 @@ where
     })
 }
 
-/// A write of a few rows in two steps. `check` only reads and may refuse; `apply` writes and fails only if the database
-/// does. So the write needs no savepoint.
+/// A write of a few rows in two steps. `check` only reads and may refuse; `apply` writes and fails
+/// only if the database does. So the write needs no savepoint.
 pub(super) fn short<P, T, E>(
     check: impl FnOnce(&Reader<'_>) -> Result<P, E> + Send + 'static,
     apply: impl FnOnce(&Tx<'_>, P) -> Result<T, StoreError> + Send + 'static,
@@ -116,7 +118,9 @@ where
                 let (result, effect) = run(begun);
                 (result, effect, begun.after_others)
             }
-            Err(reason) => (Err(StoreError::CommitFailed(reason.to_owned()).into()), Effect::Nothing, false),
+            Err(reason) => {
+                (Err(StoreError::CommitFailed(reason.to_owned()).into()), Effect::Nothing, false)
+            }
         };
         Box::new(Pending { result, effect, after_others, to })
     });
@@ -156,7 +160,8 @@ impl Queue {
         self.0.send(job).await.map_err(|_| StoreError::Closed)
     }
 
-    /// Writes a few rows on the writer's thread and blocks until they are committed. Never call this from async code.
+    /// Writes a few rows on the writer's thread and blocks until they are committed. Never call
+    /// this from async code.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
         apply: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,

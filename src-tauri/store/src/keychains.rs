@@ -43,7 +43,9 @@ impl Reader<'_> {
     /// Public descriptor and next free index of a keychain; `None` before a wallet exists.
     pub fn keychain(&self, keychain: Keychain) -> Result<Option<(String, u32)>, StoreError> {
         let of_unindexed = match keychain {
-            Keychain::External => format!("(SELECT max(derivation_index) + 1 FROM {UNINDEXED_PAYMENTS})"),
+            Keychain::External => {
+                format!("(SELECT max(derivation_index) + 1 FROM {UNINDEXED_PAYMENTS})")
+            }
             Keychain::Internal => "NULL".to_owned(),
         };
         let mut query = self.connection.prepare_cached(&format!(
@@ -54,7 +56,9 @@ impl Reader<'_> {
 
     /// Ranges of external indices, both ends included, not given to any payment here.
     pub fn skipped_addresses(&self) -> Result<Vec<(u32, u32)>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT first_index, last_index FROM skipped_addresses")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT first_index, last_index FROM skipped_addresses")?;
         Ok(query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
     }
 
@@ -80,8 +84,8 @@ impl Reader<'_> {
         Ok(query.exists([index])?)
     }
 
-    /// The highest index with a coin that belongs to no payment and to no transaction of ours. Another copy of the
-    /// wallet used it, or this copy before its restore.
+    /// The highest index with a coin that belongs to no payment and to no transaction of ours.
+    /// Another copy of the wallet used it, or this copy before its restore.
     pub fn highest_strange_index(&self, keychain: Keychain) -> Result<Option<u32>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT max(c.derivation_index) FROM coins AS c WHERE c.keychain = ?1 AND c.payment_seq IS NULL \
@@ -90,19 +94,21 @@ impl Reader<'_> {
         Ok(query.query_row([keychain.column()], |row| row.get(0))?)
     }
 
-    /// The index after each run of change indices with coins, for the highest runs. If this copy skipped indices because
-    /// of another copy, that one continues after a lower run.
+    /// The index after each run of change indices with coins, for the highest runs. If this copy
+    /// skipped indices because of another copy, that one continues after a lower run.
     pub fn ends_of_change(&self) -> Result<Vec<u32>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT DISTINCT c.derivation_index + 1 AS behind FROM coins AS c WHERE c.keychain = ?1 AND NOT EXISTS \
              (SELECT 1 FROM coins AS d WHERE d.keychain = ?1 AND d.derivation_index = c.derivation_index + 1) \
              ORDER BY behind DESC LIMIT ?2",
         )?;
-        let rows = query.query_map(params![Keychain::Internal.column(), ENDS_MAX], |row| row.get(0))?;
+        let rows =
+            query.query_map(params![Keychain::Internal.column(), ENDS_MAX], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The longest run of unused indices below a used one; a used index has a coin in the chain or the mempool.
+    /// The longest run of unused indices below a used one; a used index has a coin in the chain or
+    /// the mempool.
     pub fn longest_unused_run(&self, keychain: Keychain) -> Result<u32, StoreError> {
         // The first run starts at index 0.
         let mut query = self.connection.prepare_cached(
@@ -114,14 +120,17 @@ impl Reader<'_> {
         Ok(u32::try_from(longest.max(0)).unwrap_or(u32::MAX))
     }
 
-    /// Height up to which no block concerns the wallet; `None` without a wallet, or before its first address.
+    /// Height up to which no block concerns the wallet; `None` without a wallet, or before its
+    /// first address.
     pub fn birth_height(&self) -> Result<Option<u32>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT min(birth_height) FROM keychains")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT min(birth_height) FROM keychains")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
     pub fn has_wallet(&self) -> Result<bool, StoreError> {
-        let mut statement = self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
+        let mut statement =
+            self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
         Ok(statement.query_row([], |row| row.get(0))?)
     }
 }
@@ -133,19 +142,22 @@ impl Tx<'_> {
     /// Fails when the keychain has one, or the database cannot be written.
     pub fn insert_keychain(&self, keychain: Keychain, descriptor: &str) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("INSERT INTO keychains (keychain, descriptor, next_index) VALUES (?1, ?2, 0)")?
+            .prepare_cached(
+                "INSERT INTO keychains (keychain, descriptor, next_index) VALUES (?1, ?2, 0)",
+            )?
             .execute((keychain.column(), descriptor))?;
         Ok(())
     }
 
-    /// Skips the free external indices up to `index`, so that no payment gets them. Another copy of the wallet used
-    /// `index`.
+    /// Skips the free external indices up to `index`, so that no payment gets them. Another copy of
+    /// the wallet used `index`.
     pub fn skip_addresses_to(&self, index: u32) -> Result<(), StoreError> {
         let next_index = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
         if index < next_index {
             return Ok(());
         }
-        // The last range is extended if it ends just before: a restored wallet would have very many ranges otherwise.
+        // The last range is extended if it ends just before: a restored wallet would have very many
+        // ranges otherwise.
         let longer = self
             .connection
             .prepare_cached(
@@ -155,7 +167,9 @@ impl Tx<'_> {
             .execute((next_index, index))?;
         if longer == 0 {
             self.connection
-                .prepare_cached("INSERT INTO skipped_addresses (first_index, last_index) VALUES (?1, ?2)")?
+                .prepare_cached(
+                    "INSERT INTO skipped_addresses (first_index, last_index) VALUES (?1, ?2)",
+                )?
                 .execute((next_index, index))?;
         }
         self.connection
@@ -167,12 +181,14 @@ impl Tx<'_> {
     /// Sets the height up to which no block concerns the restored wallet.
     #[cfg(any(test, feature = "testing"))]
     pub fn set_birth_height(&self, height: u32) -> Result<(), StoreError> {
-        self.connection.prepare_cached("UPDATE keychains SET birth_height = ?1")?.execute([height])?;
+        self.connection
+            .prepare_cached("UPDATE keychains SET birth_height = ?1")?
+            .execute([height])?;
         Ok(())
     }
 
-    /// Stores the birth height of the wallet if it is unknown: the stored tip, or at the first look that look's own
-    /// `tip_height`. No address is given before the first look.
+    /// Stores the birth height of the wallet if it is unknown: the stored tip, or at the first look
+    /// that look's own `tip_height`. No address is given before the first look.
     pub(super) fn note_birth(&self, tip_height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -182,7 +198,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Marks the external indices of the payments with `seq` after `after` and up to `last` as given.
+    /// Marks the external indices of the payments with `seq` after `after` and up to `last` as
+    /// given.
     pub(super) fn give_indices(&self, after: i64, last: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(

@@ -54,17 +54,18 @@ impl LabelledKind {
     }
 }
 
-/// The labels of each transaction, address or output. A transaction of several payouts has several labels.
+/// The labels of each transaction, address or output. A transaction of several payouts has several
+/// labels.
 #[derive(Default)]
 struct Labels(BTreeMap<(LabelledKind, String), Vec<String>>);
 
-/// The last transaction of a page of `?2` outputs, and the number of outputs. The page has all outputs of this
-/// transaction.
+/// The last transaction of a page of `?2` outputs, and the number of outputs. The page has all
+/// outputs of this transaction.
 const LAST_TXID: &str = "SELECT max(txid) AS last, count(*) AS outputs FROM (SELECT txid FROM coins WHERE txid > ?1 \
      UNION ALL SELECT txid FROM version_outputs WHERE txid > ?1 ORDER BY txid LIMIT ?2)";
 
-/// Coins with their payments. A payment without coins has no label, since its address is in no transaction. The address
-/// is labelled together with the payment's lowest txid.
+/// Coins with their payments. A payment without coins has no label, since its address is in no
+/// transaction. The address is labelled together with the payment's lowest txid.
 const OF_PAYMENTS: &str = "SELECT c.txid, c.vout, p.id, p.address, p.merchant_transaction_id AS said, \
      NOT EXISTS (SELECT 1 FROM receipts AS r WHERE r.payment_seq = p.seq AND r.txid < c.txid) AS is_first \
      FROM coins AS c JOIN payments AS p ON p.seq = c.payment_seq WHERE c.txid > ?1 AND c.txid <= ?2 \
@@ -78,10 +79,10 @@ const OF_PAYOUTS: &str = "SELECT o.txid, o.vout, p.id, p.address, ifnull(p.comme
 const OF_ANOMALIES: &str = "SELECT id, kind, payment_seq, txids FROM anomalies ORDER BY seq";
 
 /// Coins of a payment in one transaction.
-const COINS_OF: &str = "SELECT txid, vout FROM coins WHERE txid = ?1 AND payment_seq = ?2 ORDER BY vout";
+const COINS_OF: &str =
+    "SELECT txid, vout FROM coins WHERE txid = ?1 AND payment_seq = ?2 ORDER BY vout";
 
-const OF_CHANGE: &str =
-    "SELECT txid, vout FROM coins WHERE keychain = 1 AND txid > ?1 AND txid <= ?2 ORDER BY txid, vout";
+const OF_CHANGE: &str = "SELECT txid, vout FROM coins WHERE keychain = 1 AND txid > ?1 AND txid <= ?2 ORDER BY txid, vout";
 
 /// Payouts with a transaction; those of one address are adjacent.
 const OF_PAYOUT_ADDRESSES: &str = "SELECT script, id, address, ifnull(comment, '') AS said FROM payouts \
@@ -97,12 +98,18 @@ const LABEL_MAX: usize = 255;
 const BEHIND_ALL: [u8; 33] = [0xff; 33];
 
 impl Reader<'_> {
-    /// Labels of `limit` outputs or payouts, and the start of the next page. An imported label takes the place of our own.
-    pub fn labels(&self, from: &LabelsFrom, limit: u32) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
+    /// Labels of `limit` outputs or payouts, and the start of the next page. An imported label
+    /// takes the place of our own.
+    pub fn labels(
+        &self,
+        from: &LabelsFrom,
+        limit: u32,
+    ) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
         if let LabelsFrom::Imported(after) = from {
             let labels = self.imported_labels(*after, limit)?;
             let is_full = u32::try_from(labels.len()).is_ok_and(|count| count == limit);
-            let next = labels.last().filter(|_| is_full).map(|(number, _)| LabelsFrom::Imported(*number));
+            let next =
+                labels.last().filter(|_| is_full).map(|(number, _)| LabelsFrom::Imported(*number));
             return Ok((labels.into_iter().map(|(_, labelled)| labelled).collect(), next));
         }
         let (own, next) = self.own_labels(from, limit)?;
@@ -115,15 +122,22 @@ impl Reader<'_> {
         Ok((labels, next.or(Some(LabelsFrom::Imported(0)))))
     }
 
-    /// Our own labels of `limit` outputs or payouts, and the start of the next page. They cover payments with coins,
-    /// anomalies, payouts with a transaction, and our change.
-    pub fn own_labels(&self, from: &LabelsFrom, limit: u32) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
+    /// Our own labels of `limit` outputs or payouts, and the start of the next page. They cover
+    /// payments with coins, anomalies, payouts with a transaction, and our change.
+    pub fn own_labels(
+        &self,
+        from: &LabelsFrom,
+        limit: u32,
+    ) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
         match from {
             LabelsFrom::Transactions(after) => {
                 let (last, is_end) = self.last_of_page(LAST_TXID, after, limit)?;
                 let labels = self.labels_of_transactions(after, &last)?;
-                let next =
-                    if is_end { LabelsFrom::PayoutAddresses(Vec::new()) } else { LabelsFrom::Transactions(last) };
+                let next = if is_end {
+                    LabelsFrom::PayoutAddresses(Vec::new())
+                } else {
+                    LabelsFrom::Transactions(last)
+                };
                 Ok((labels.all(), Some(next)))
             }
             LabelsFrom::PayoutAddresses(after) => {
@@ -132,7 +146,11 @@ impl Reader<'_> {
                 let mut query = self.connection.prepare_cached(OF_PAYOUT_ADDRESSES)?;
                 let mut rows = query.query(params![after, last])?;
                 while let Some(row) = rows.next()? {
-                    labels.add(LabelledKind::Address, row.get("address")?, &sentence(row, "Payout")?);
+                    labels.add(
+                        LabelledKind::Address,
+                        row.get("address")?,
+                        &sentence(row, "Payout")?,
+                    );
                 }
                 Ok((labels.all(), (!is_end).then_some(LabelsFrom::PayoutAddresses(last))))
             }
@@ -141,11 +159,18 @@ impl Reader<'_> {
     }
 
     /// The last key of a page, and whether the page is the last one.
-    fn last_of_page(&self, statement: &str, after: &[u8], limit: u32) -> Result<(Vec<u8>, bool), StoreError> {
+    fn last_of_page(
+        &self,
+        statement: &str,
+        after: &[u8],
+        limit: u32,
+    ) -> Result<(Vec<u8>, bool), StoreError> {
         let mut query = self.connection.prepare_cached(statement)?;
-        let (last, outputs): (Option<Vec<u8>>, u32) =
-            query.query_row(params![after, limit], |row| Ok((row.get("last")?, row.get("outputs")?)))?;
-        Ok(last.filter(|_| outputs == limit).map_or((BEHIND_ALL.to_vec(), true), |last| (last, false)))
+        let (last, outputs): (Option<Vec<u8>>, u32) = query
+            .query_row(params![after, limit], |row| Ok((row.get("last")?, row.get("outputs")?)))?;
+        Ok(last
+            .filter(|_| outputs == limit)
+            .map_or((BEHIND_ALL.to_vec(), true), |last| (last, false)))
     }
 
     fn labels_of_transactions(&self, after: &[u8], last: &[u8]) -> Result<Labels, StoreError> {
@@ -165,14 +190,16 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(OF_ANOMALIES)?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
-            let label = format!("Anomaly {} ({})", values::id(row, "id")?, row.value::<String>("kind")?);
+            let label =
+                format!("Anomaly {} ({})", values::id(row, "id")?, row.value::<String>("kind")?);
             let txids = values::txids(row, "txids")?;
-            for txid in
-                txids.into_iter().filter(|txid| txid.as_byte_array()[..] > *after && txid.as_byte_array()[..] <= *last)
-            {
+            for txid in txids.into_iter().filter(|txid| {
+                txid.as_byte_array()[..] > *after && txid.as_byte_array()[..] <= *last
+            }) {
                 labels.add(LabelledKind::Transaction, txid.to_string(), &label);
                 let mut coins = self.connection.prepare_cached(COINS_OF)?;
-                let mut coins = coins.query(params![txid.as_byte_array(), row.get::<_, i64>("payment_seq")?])?;
+                let mut coins = coins
+                    .query(params![txid.as_byte_array(), row.get::<_, i64>("payment_seq")?])?;
                 while let Some(coin) = coins.next()? {
                     labels.add(LabelledKind::Output, outpoint(coin)?.to_string(), &label);
                 }
@@ -231,7 +258,11 @@ mod tests {
     fn a_label_has_at_most_255_characters() {
         let mut labels = Labels::default();
         (0..9).for_each(|number| {
-            labels.add(LabelledKind::Transaction, "t".to_owned(), &format!("{number}{}", "ü".repeat(30)))
+            labels.add(
+                LabelledKind::Transaction,
+                "t".to_owned(),
+                &format!("{number}{}", "ü".repeat(30)),
+            )
         });
         labels.add(LabelledKind::Address, "a".to_owned(), &"x".repeat(255));
         let labels = labels.all();

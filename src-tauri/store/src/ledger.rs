@@ -1,4 +1,5 @@
-//! The ledger: the effect of each movement on the balance, in rows that are added and never changed.
+//! The ledger: the effect of each movement on the balance, in rows that are added and never
+//! changed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -77,9 +78,7 @@ pub struct Entry {
     pub kind: LedgerKind,
     pub sats: i64,
     pub txid: Option<Txid>,
-    /// Its payment, with currency and rate.
     pub payment: Option<(Id, Currency, Rate)>,
-    /// Its payout, with currency and rate.
     pub payout: Option<(Id, Currency, Rate)>,
     /// The anomaly that its payout refunds, or that was raised for its uncounted coins.
     pub anomaly_id: Option<Id>,
@@ -143,7 +142,8 @@ impl Reader<'_> {
 
     /// The balance, added up again from all rows.
     pub fn added_up_ledger_sats(&self) -> Result<i64, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT ifnull(sum(sats), 0) FROM ledger")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT ifnull(sum(sats), 0) FROM ledger")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
@@ -199,11 +199,13 @@ impl Reader<'_> {
 
     /// Exchange rates as stored by [`Tx::rates_seq`].
     pub fn ledger_rates(&self, seq: i64) -> Result<Option<String>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT rates FROM ledger_rates WHERE seq = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT rates FROM ledger_rates WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0)).optional()?)
     }
 
-    /// Receipts of a payment whose booked sums, counted or uncounted, differ from those of their mined coins.
+    /// Receipts of a payment whose booked sums, counted or uncounted, differ from those of their
+    /// mined coins.
     pub fn unbooked_receipts(&self, payment_seq: i64) -> Result<Vec<Unbooked>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid, (position = 'block') * counted_sats - booked_sats AS counted, \
@@ -242,8 +244,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Returns the `seq` of a row with these exchange rates (a JSON object): of the last row if it is equal, else of a
-    /// new row.
+    /// Returns the `seq` of a row with these exchange rates (a JSON object): of the last row if it
+    /// is equal, else of a new row.
     pub fn rates_seq(&self, at: Timestamp, rates: &str) -> Result<i64, StoreError> {
         let last: Option<(i64, String)> = self
             .connection
@@ -272,7 +274,10 @@ impl Tx<'_> {
 
 fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
     let row = &InOrder::of(row);
-    let about = |id: Option<Id>, currency: Option<String>, rate: Option<String>| -> Result<_, StoreError> {
+    let about = |id: Option<Id>,
+                 currency: Option<String>,
+                 rate: Option<String>|
+     -> Result<_, StoreError> {
         let (Some(id), Some(currency), Some(rate)) = (id, currency, rate) else { return Ok(None) };
         let currency = Currency::from_code(&currency).ok_or(StoreError::BadValue("currency"))?;
         Ok(Some((id, currency, Rate::parse(&rate).map_err(|_| StoreError::BadValue("rate"))?)))

@@ -1,9 +1,7 @@
 //! The database: one SQLite file, one writer thread, read-only connections beside it.
 //!
-//! Of the rooms only this crate names `rusqlite`. Each table has a file with its row type and its SQL. Reads are
-//! methods of [`Reader`], writes are methods of [`Tx`].
-
-#![allow(missing_docs, reason = "the crate is not published")]
+//! Of the rooms only this crate names `rusqlite`. Each table has a file with its row type and its
+//! SQL. Reads are methods of [`Reader`], writes are methods of [`Tx`].
 
 pub mod alarms;
 pub mod ancestors;
@@ -80,11 +78,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens `file`, creating and migrating it as needed. The caller holds the data directory's lock, so a single
-    /// process writes the database.
+    /// Opens `file`, creating and migrating it as needed. The caller holds the data directory's
+    /// lock, so a single process writes the database.
     ///
     /// # Errors
-    /// Fails when the file cannot be opened, is not ours, is corrupt, or was written by a newer program.
+    /// Fails when the file cannot be opened, is not ours, is corrupt, or was written by a newer
+    /// program.
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let connection = open::for_writing(file)?;
         migrate::migrate(&connection, file)?;
@@ -93,19 +92,22 @@ impl Store {
         Ok(Self { readers: readers::Readers::new(file), writer, threads })
     }
 
-    /// Waits until one of the store's threads ends, and returns its name. No thread ends in normal operation, so the
-    /// gateway must then end.
+    /// Waits until one of the store's threads ends, and returns its name. No thread ends in normal
+    /// operation, so the gateway must then end.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
     }
 
-    /// Runs `job` in the writer's next transaction. Returns once the commit is on the disk. Concurrent jobs share a
-    /// commit, each in its own savepoint, so that only a failed job is undone. `job` must wait for nothing but the
-    /// database.
+    /// Runs `job` in the writer's next transaction. Returns once the commit is on the disk.
+    /// Concurrent jobs share a commit, each in its own savepoint, so that only a failed job is
+    /// undone. `job` must wait for nothing but the database.
     ///
     /// # Errors
     /// The error of `job`, or the reason why nothing could be stored.
-    pub async fn write<T, E>(&self, job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    pub async fn write<T, E>(
+        &self,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
@@ -113,12 +115,12 @@ impl Store {
         self.writer.write(job::any(job)).await
     }
 
-    /// Like [`Self::write`] for a few rows, in two steps without a savepoint. `check` only reads and may refuse.
-    /// `apply` writes the plan of `check`. If `apply` fails, the whole shared commit fails, so only the database may
-    /// make it fail.
+    /// Like [`Self::write`] for a few rows, in two steps without a savepoint. `check` only reads
+    /// and may refuse. `apply` writes the plan of `check`. If `apply` fails, the whole shared
+    /// commit fails, so only the database may make it fail.
     ///
-    /// With no other write and a quick disk, the job runs on the caller's thread: two thread switches would take a
-    /// sixth of a payment's time.
+    /// With no other write and a quick disk, the job runs on the caller's thread: two thread
+    /// switches would take a sixth of a payment's time.
     ///
     /// # Errors
     /// The error of `check`, or the reason why nothing could be stored.
@@ -134,12 +136,15 @@ impl Store {
         self.writer.write_short(job::short(check, apply)).await
     }
 
-    /// Runs `read` on a snapshot. It is meant for short reads: call it from `tokio::task::spawn_blocking` if it may
-    /// take more than a few milliseconds.
+    /// Runs `read` on a snapshot. It is meant for short reads: call it from
+    /// `tokio::task::spawn_blocking` if it may take more than a few milliseconds.
     ///
     /// # Errors
     /// The error of `read`, or the reason why nothing could be read.
-    pub fn read<T, E: From<StoreError>>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, E>) -> Result<T, E> {
+    pub fn read<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.readers.read(read)
     }
 

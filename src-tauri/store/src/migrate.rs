@@ -1,4 +1,5 @@
-//! Numbered, forward-only migrations. The file is copied before a change; a newer schema is refused.
+//! Numbered, forward-only migrations. The file is copied before a change; a newer schema is
+//! refused.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use tillgate_machine::fail_points::{self, Point};
 use super::error::StoreError;
 use super::open;
 
-/// The steps in their order. From the first release on, a step is never edited, and each change is a new step.
+/// The steps in their order. From the first release on, a step is never edited, and each change is
+/// a new step.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
 
 /// "TILG": distinguishes our files from other SQLite databases (`PRAGMA application_id`).
@@ -16,8 +18,10 @@ const APPLICATION_ID: i64 = 0x5449_4c47;
 
 pub(super) fn migrate(connection: &Connection, file: &Path) -> Result<(), StoreError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let application: i64 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if (application != APPLICATION_ID && tables > 0) || version < 0 {
         return Err(StoreError::NotOurs { file: file.to_owned() });
     }
@@ -25,7 +29,12 @@ pub(super) fn migrate(connection: &Connection, file: &Path) -> Result<(), StoreE
 }
 
 /// Migrates a file of schema `version` to the last of `migrations`.
-fn migrate_by(migrations: &[&str], connection: &Connection, file: &Path, version: i64) -> Result<(), StoreError> {
+fn migrate_by(
+    migrations: &[&str],
+    connection: &Connection,
+    file: &Path,
+    version: i64,
+) -> Result<(), StoreError> {
     let known = migrations.len() as i64;
     if version > known {
         return Err(StoreError::NewerSchema { file: file.to_owned(), found: version, known });
@@ -33,7 +42,8 @@ fn migrate_by(migrations: &[&str], connection: &Connection, file: &Path, version
     if version > 0 && version < known {
         copy_before(connection, file, version)?;
     }
-    // A referenced table can only be rebuilt while foreign keys are off. Inside a transaction the pragma has no effect.
+    // A referenced table can only be rebuilt while foreign keys are off. Inside a transaction the
+    // pragma has no effect.
     connection.pragma_update(None, "foreign_keys", false)?;
     for (number, sql) in (1i64..).zip(migrations).skip_while(|(number, _)| *number <= version) {
         fail_points::pass(Point::CommitBefore);
@@ -50,19 +60,23 @@ fn migrate_by(migrations: &[&str], connection: &Connection, file: &Path, version
 
 /// Refuses rows with broken references.
 fn check_references(connection: &Connection) -> Result<(), StoreError> {
-    let mut query = connection.prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")?;
+    let mut query =
+        connection.prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")?;
     let mut broken = query.query([])?;
     match broken.next()? {
         None => Ok(()),
         Some(row) => {
             let (table, parent): (String, String) = (row.get(0)?, row.get(1)?);
-            Err(StoreError::Corrupt(format!("a row of {table} refers to a missing row of {parent}")))
+            Err(StoreError::Corrupt(format!(
+                "a row of {table} refers to a missing row of {parent}"
+            )))
         }
     }
 }
 
-/// Copies the database. `VACUUM INTO` writes a consistent state, including the WAL. If the copy fails, it is removed,
-/// since the disk may be full. A partial copy left by a crash is replaced: the database still has the old schema.
+/// Copies the database. `VACUUM INTO` writes a consistent state, including the WAL. If the copy
+/// fails, it is removed, since the disk may be full. A partial copy left by a crash is replaced:
+/// the database still has the old schema.
 fn copy_before(connection: &Connection, file: &Path, version: i64) -> Result<(), StoreError> {
     let copy = PathBuf::from(format!("{}.before-schema-{}", file.display(), version + 1));
     let failed = |action| move |source| StoreError::Io { action, source };

@@ -13,10 +13,12 @@ use super::error::StoreError;
 use super::reader::Reader;
 use super::values::{self, Columns as _};
 
-/// The newest changes of payments that are searched for events, so that a million expired payments cost nothing.
+/// The newest changes of payments that are searched for events, so that a million expired payments
+/// cost nothing.
 const CHANGES_READ: u32 = 1_000;
 
-/// Failed attempts after which a notification counts as an event. A shop's server that restarts is none.
+/// Failed attempts after which a notification counts as an event. A shop's server that restarts is
+/// none.
 const ATTEMPTS_TOLD: u32 = 2;
 
 /// The kind of an event.
@@ -38,7 +40,8 @@ pub enum NewsKind {
 
 impl NewsKind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Paid, Self::Reversed, Self::Attention, Self::Payout, Self::Shop];
+    pub const ALL: [Self; 5] =
+        [Self::Paid, Self::Reversed, Self::Attention, Self::Payout, Self::Shop];
 
     /// The name in settings.
     #[must_use]
@@ -100,8 +103,8 @@ pub struct NewsRow {
 }
 
 impl Reader<'_> {
-    /// The newest `limit` events of each sort, the newest first. The sorts are not cut together, because many events of
-    /// one sort would then hide another.
+    /// The newest `limit` events of each sort, the newest first. The sorts are not cut together,
+    /// because many events of one sort would then hide another.
     pub fn news(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         let mut news = self.news_of_payments(limit)?;
         news.extend(self.news_of_anomalies(limit)?);
@@ -129,7 +132,11 @@ impl Reader<'_> {
         )?;
         let read = |row: &Row<'_>| {
             let seq = row.value("payment_seq")?;
-            let subject = match (row.value("is_attacked")?, row.value("is_paid")?, row.value("was_confirmed")?) {
+            let subject = match (
+                row.value("is_attacked")?,
+                row.value("is_paid")?,
+                row.value("was_confirmed")?,
+            ) {
                 (true, _, _) => NewsSubject::Attacked(seq),
                 (false, true, _) => NewsSubject::Paid(seq),
                 (false, false, true) => NewsSubject::Reversed(seq),
@@ -167,8 +174,9 @@ impl Reader<'_> {
         )
     }
 
-    /// Payouts that keys approved. The name of a key has no colon; that of a person is like `cli:ann`. The query is apart
-    /// from that of requests, so that many requests cannot hide an approval.
+    /// Payouts that keys approved. The name of a key has no colon; that of a person is like
+    /// `cli:ann`. The query is apart from that of requests, so that many requests cannot hide an
+    /// approval.
     fn news_of_approvals(&self, limit: u32) -> Result<Vec<NewsRow>, StoreError> {
         self.news_of_records(
             "SELECT id, approved_at AS at FROM payouts WHERE instr(approved_by, ':') = 0
@@ -196,8 +204,9 @@ impl Reader<'_> {
         subject: fn(Id) -> NewsSubject,
     ) -> Result<Vec<NewsRow>, StoreError> {
         let mut query = self.connection.prepare_cached(sql)?;
-        let read =
-            |row: &Row<'_>| Ok(NewsRow { at: values::time(row, "at")?, subject: subject(values::id(row, "id")?) });
+        let read = |row: &Row<'_>| {
+            Ok(NewsRow { at: values::time(row, "at")?, subject: subject(values::id(row, "id")?) })
+        };
         query.query_and_then([limit], read)?.collect()
     }
 
@@ -232,7 +241,9 @@ mod tests {
         let plan = |sql: &'static str| {
             let read = move |reader: &Reader<'_>| {
                 let sql = format!("EXPLAIN QUERY PLAN {sql} DESC LIMIT 50");
-                Ok::<String, StoreError>(reader.connection.prepare(&sql)?.query_row([], |row| row.get(3))?)
+                Ok::<String, StoreError>(
+                    reader.connection.prepare(&sql)?.query_row([], |row| row.get(3))?,
+                )
             };
             store.read(read).unwrap()
         };

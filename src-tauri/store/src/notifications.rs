@@ -1,7 +1,7 @@
 //! The outbox: notifications, each with its body fixed in the transaction of its change.
 //!
-//! Notifications of one record (same subject, same URL) take turns; the current one is the *head*. This module sends
-//! nothing and decides on no schedule.
+//! Notifications of one record (same subject, same URL) take turns; the current one is the *head*.
+//! This module sends nothing and decides on no schedule.
 
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::id::Id;
@@ -55,7 +55,6 @@ pub struct DueNotification {
     pub first_due_at: Timestamp,
 }
 
-/// A server with failed notifications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingServer {
     /// Scheme, host and port.
@@ -64,8 +63,8 @@ pub struct FailingServer {
     pub notifications: u64,
 }
 
-/// The server (scheme, host, port) of a URL, as in the `server` column. All unreadable URLs count as one server; each
-/// attempt at them fails.
+/// The server (scheme, host, port) of a URL, as in the `server` column. All unreadable URLs count
+/// as one server; each attempt at them fails.
 #[must_use]
 pub fn server_of(url: &str) -> String {
     match url::Url::parse(url) {
@@ -80,11 +79,12 @@ pub fn server_of(url: &str) -> String {
 }
 
 impl Tx<'_> {
-    /// Queues a notification, in the transaction of the change that it reports. If an attempt of the record's head has
-    /// failed, the new notification supersedes the head; else it waits behind the head.
+    /// Queues a notification, in the transaction of the change that it reports. If an attempt of
+    /// the record's head has failed, the new notification supersedes the head; else it waits behind
+    /// the head.
     ///
-    /// A resend replaces the last waiting notification if that is a resend and not the head. So repeated requests leave
-    /// one resend waiting.
+    /// A resend replaces the last waiting notification if that is a resend and not the head. So
+    /// repeated requests leave one resend waiting.
     pub fn queue_notification(&self, new: &NewNotification) -> Result<(), StoreError> {
         if new.is_resend && self.replace_last_resend(new)? {
             return Ok(());
@@ -114,8 +114,8 @@ impl Tx<'_> {
         self.give_turn(&new.subject_id, &new.url, new.at)
     }
 
-    /// Replaces the body of the newest waiting notification, if that is a resend. The head stays unchanged, because its
-    /// attempt may be under way.
+    /// Replaces the body of the newest waiting notification, if that is a resend. The head stays
+    /// unchanged, because its attempt may be under way.
     fn replace_last_resend(&self, new: &NewNotification) -> Result<bool, StoreError> {
         let replaced = self
             .connection
@@ -130,16 +130,26 @@ impl Tx<'_> {
     }
 
     /// Counts an ended attempt, and stores the notification's new state and the next turn.
-    pub(super) fn count_attempt(&self, seq: i64, outcome: Outcome, ended_at: Timestamp) -> Result<(), StoreError> {
+    pub(super) fn count_attempt(
+        &self,
+        seq: i64,
+        outcome: Outcome,
+        ended_at: Timestamp,
+    ) -> Result<(), StoreError> {
         let (subject_id, url, state): (Id, String, NotificationState) = self
             .connection
             .prepare_cached("SELECT subject_id, url, state FROM notifications WHERE seq = ?1")?
             .query_and_then([seq], |row| {
-                Ok::<_, StoreError>((values::id(row, "subject_id")?, row.get("url")?, values::parsed(row, "state")?))
+                Ok::<_, StoreError>((
+                    values::id(row, "subject_id")?,
+                    row.get("url")?,
+                    values::parsed(row, "state")?,
+                ))
             })?
             .next()
             .ok_or(StoreError::BadValue("deliveries.notification_seq"))??;
-        let is_newer_waiting = state == NotificationState::Waiting && self.has_waiting_after(&subject_id, &url, seq)?;
+        let is_newer_waiting = state == NotificationState::Waiting
+            && self.has_waiting_after(&subject_id, &url, seq)?;
         let (state, next_attempt_at) = state.after_attempt(outcome, is_newer_waiting);
         self.connection
             .prepare_cached(
@@ -156,8 +166,8 @@ impl Tx<'_> {
         self.give_turn(&subject_id, &url, ended_at)
     }
 
-    /// Deletes the bodies of up to `limit` finished notifications with a last attempt before `before`. Returns the
-    /// number of deleted bodies.
+    /// Deletes the bodies of up to `limit` finished notifications with a last attempt before
+    /// `before`. Returns the number of deleted bodies.
     pub fn strip_bodies(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
         Ok(self
             .connection
@@ -199,9 +209,14 @@ impl Reader<'_> {
         Ok(self.connection.prepare_cached(sql)?.query_row([after], |row| row.get(0)).optional()?)
     }
 
-    /// The first server after `after`, in text order, with a notification of a key that waits for this kind of attempt.
-    /// Repeats count whether due or not.
-    pub fn server_with_attempts(&self, turn: Turn, key_id: i64, after: &str) -> Result<Option<String>, StoreError> {
+    /// The first server after `after`, in text order, with a notification of a key that waits for
+    /// this kind of attempt. Repeats count whether due or not.
+    pub fn server_with_attempts(
+        &self,
+        turn: Turn,
+        key_id: i64,
+        after: &str,
+    ) -> Result<Option<String>, StoreError> {
         let sql = match turn {
             Turn::First => {
                 "SELECT server FROM notifications WHERE head = 1 AND attempts = 0 AND key_id = ?1 AND server > ?2 \
@@ -212,7 +227,11 @@ impl Reader<'_> {
                  ORDER BY server LIMIT 1"
             }
         };
-        Ok(self.connection.prepare_cached(sql)?.query_row(params![key_id, after], |row| row.get(0)).optional()?)
+        Ok(self
+            .connection
+            .prepare_cached(sql)?
+            .query_row(params![key_id, after], |row| row.get(0))
+            .optional()?)
     }
 
     /// Time of the first repeat that is due after `now`.
@@ -236,8 +255,8 @@ impl Reader<'_> {
             .exists([now.ms()])?)
     }
 
-    /// The first `limit` notifications of a key that wait for a server. First attempts come in the order of queueing.
-    /// Repeats due at `now` come in the order of their due times.
+    /// The first `limit` notifications of a key that wait for a server. First attempts come in the
+    /// order of queueing. Repeats due at `now` come in the order of their due times.
     pub fn attempts_at(
         &self,
         turn: Turn,
@@ -258,8 +277,12 @@ impl Reader<'_> {
         };
         let mut query = self.connection.prepare_cached(sql)?;
         match turn {
-            Turn::First => query.query_and_then(params![key_id, server, row_limit(limit)], due)?.collect(),
-            Turn::Again => query.query_and_then(params![key_id, server, row_limit(limit), now.ms()], due)?.collect(),
+            Turn::First => {
+                query.query_and_then(params![key_id, server, row_limit(limit)], due)?.collect()
+            }
+            Turn::Again => query
+                .query_and_then(params![key_id, server, row_limit(limit), now.ms()], due)?
+                .collect(),
         }
     }
 
@@ -281,7 +304,8 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// Number of notifications given up, without those that a newer notification of the same record replaces.
+    /// Number of notifications given up, without those that a newer notification of the same record
+    /// replaces.
     pub fn count_given_up(&self) -> Result<u64, StoreError> {
         self.count_notifications(&format!("SELECT count(*) FROM notifications n WHERE {GIVEN_UP}"))
     }

@@ -14,7 +14,9 @@ pub struct NotifyHosts(Vec<String>);
 
 /// A text is not a host, or there are too many hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-#[error("must be at most {HOSTS_MAX} hosts like shop.example or 192.0.2.1, each without scheme, port and path")]
+#[error(
+    "must be at most {HOSTS_MAX} hosts like shop.example or 192.0.2.1, each without scheme, port and path"
+)]
 pub struct NotHosts;
 
 impl NotifyHosts {
@@ -40,7 +42,9 @@ impl NotifyHosts {
             return true;
         }
         let url = Url::parse(url).ok();
-        url.as_ref().and_then(Url::host_str).is_some_and(|host| self.0.iter().any(|allowed| allowed == host))
+        url.as_ref()
+            .and_then(Url::host_str)
+            .is_some_and(|host| self.0.iter().any(|allowed| allowed == host))
     }
 
     /// The hosts in their stored form.
@@ -61,7 +65,8 @@ impl FromStr for NotifyHosts {
 
     /// Parses the stored form, a comma-separated list.
     fn from_str(text: &str) -> Result<Self, NotHosts> {
-        let texts: Vec<String> = text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let texts: Vec<String> =
+            text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         Self::read(&texts)
     }
 }
@@ -75,7 +80,8 @@ fn host(text: &str) -> Option<String> {
 
 /// A host name or address without a port, in lower case as in URLs and `Host` headers.
 pub fn host_name(text: &str) -> Option<String> {
-    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let is_name_byte =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     match Host::parse(text).ok()? {
         Host::Domain(name) if name.bytes().all(is_name_byte) && name.len() <= 253 => Some(name),
         Host::Domain(_) => None,
@@ -121,7 +127,14 @@ mod tests {
 
     #[test]
     fn texts_that_are_not_hosts_are_refused() {
-        for text in ["https://shop.example", "shop.example/hook", "shop.example:80", "a b", "*.example", "user@shop"] {
+        for text in [
+            "https://shop.example",
+            "shop.example/hook",
+            "shop.example:80",
+            "a b",
+            "*.example",
+            "user@shop",
+        ] {
             assert_eq!(NotifyHosts::read(&[text.to_owned()]), Err(NotHosts), "{text}");
         }
         let many: Vec<String> = (0..21).map(|number| format!("shop{number}.example")).collect();

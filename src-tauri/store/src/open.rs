@@ -9,14 +9,15 @@ use tillgate_machine::fail_points;
 
 use super::error::StoreError;
 
-/// Time to wait for the database's lock. It is longer than any commit of ours, so a process that holds the lock longer
-/// is faulty. A shop gets the error before its own timeout.
+/// Time to wait for the database's lock. It is longer than any commit of ours, so a process that
+/// holds the lock longer is faulty. A shop gets the error before its own timeout.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most prepared statements that each connection keeps: more than any part of the program uses.
 const STATEMENT_CACHE: usize = 128;
 
-/// Page cache of the writer. It is large because new rows change random pages of the indexes on ids and scripts.
+/// Page cache of the writer. It is large because new rows change random pages of the indexes on ids
+/// and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
 /// Page cache of each reader. The system's cache holds the file too, and idle readers keep theirs.
@@ -26,7 +27,9 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     create_private(file)?;
     let connection = Connection::open_with_flags(
         file,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI,
     )?;
     prepare_once(&connection)?;
     wait_when_busy(&connection)?;
@@ -46,8 +49,10 @@ pub(super) fn for_reading(file: &Path) -> Result<Connection, StoreError> {
 }
 
 fn try_for_reading(file: &Path) -> Result<Connection, rusqlite::Error> {
-    let connection =
-        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let connection = Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
     prepare_once(&connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
@@ -59,8 +64,10 @@ fn try_for_reading(file: &Path) -> Result<Connection, rusqlite::Error> {
 
 /// Opens the file for checkpoints of the WAL, which need memory for one page at a time.
 pub(super) fn for_checkpoints(file: &Path) -> Result<Connection, StoreError> {
-    let connection =
-        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let connection = Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
     wait_when_busy(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
@@ -71,16 +78,16 @@ pub(super) fn wait_when_busy(connection: &Connection) -> Result<(), StoreError> 
     Ok(connection.busy_timeout(BUSY_TIMEOUT)?)
 }
 
-/// Keeps statements and their plans. Without stable plans, SQLite prepares some statements again for each new bound
-/// value, which took four tenths of the watcher's time.
+/// Keeps statements and their plans. Without stable plans, SQLite prepares some statements again
+/// for each new bound value, which took four tenths of the watcher's time.
 fn prepare_once(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
-/// Creates the file with access for its owner only, before SQLite can create it with access for everybody. SQLite gives
-/// the WAL and the shared-memory file the same mode.
+/// Creates the file with access for its owner only, before SQLite can create it with access for
+/// everybody. SQLite gives the WAL and the shared-memory file the same mode.
 pub(super) fn create_private(file: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);

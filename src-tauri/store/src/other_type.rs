@@ -1,5 +1,6 @@
-//! The coins at the other address type of a restored wallet's words, as its look found them. They are told, and never
-//! counted or spent. If the words have coins at the other type alone, the wallet takes that type.
+//! The coins at the other address type of a restored wallet's words, as its look found them. They
+//! are told, and never counted or spent. If the words have coins at the other type alone, the
+//! wallet takes that type.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{OutPoint, Txid};
@@ -24,34 +25,42 @@ impl Reader<'_> {
     /// The other type's external and internal descriptors, while a look for them has not ended.
     pub fn other_descriptors(&self) -> Result<Option<(String, String)>, StoreError> {
         let of = |keychain: Keychain| {
-            let mut query = self.connection.prepare_cached("SELECT descriptor FROM other_type WHERE keychain = ?1")?;
-            Ok::<Option<String>, StoreError>(query.query_row([keychain.column()], |row| row.get(0)).optional()?)
+            let mut query = self
+                .connection
+                .prepare_cached("SELECT descriptor FROM other_type WHERE keychain = ?1")?;
+            Ok::<Option<String>, StoreError>(
+                query.query_row([keychain.column()], |row| row.get(0)).optional()?,
+            )
         };
         Ok(of(Keychain::External)?.zip(of(Keychain::Internal)?))
     }
 
     /// The sum of the unspent coins at the other type, in satoshis.
     pub fn other_sats(&self) -> Result<u64, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT ifnull(sum(amount_sats), 0) FROM other_coins WHERE NOT is_spent")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(sum(amount_sats), 0) FROM other_coins WHERE NOT is_spent",
+        )?;
         let sum: i64 = query.query_row([], |row| row.get(0))?;
         Ok(u64::try_from(sum).unwrap_or(0))
     }
 
     /// The index after the highest one with a coin of the other type.
     pub fn other_end(&self, keychain: Keychain) -> Result<u32, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT ifnull(max(derivation_index) + 1, 0) FROM other_coins WHERE keychain = ?1")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(max(derivation_index) + 1, 0) FROM other_coins WHERE keychain = ?1",
+        )?;
         Ok(query.query_row([keychain.column()], |row| row.get(0))?)
     }
 
     pub fn has_other_coin(&self, outpoint: &OutPoint) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT 1 FROM other_coins WHERE txid = ?1 AND vout = ?2")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT 1 FROM other_coins WHERE txid = ?1 AND vout = ?2")?;
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
     }
 
-    /// Whether the wallet takes the other type: only that type ever had a coin, and no payment has an address yet.
+    /// Whether the wallet takes the other type: only that type ever had a coin, and no payment has
+    /// an address yet.
     fn takes_other_type(&self) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM other_type) AND EXISTS (SELECT 1 FROM other_coins) \
@@ -64,16 +73,20 @@ impl Reader<'_> {
 impl Tx<'_> {
     /// Stores the descriptors of the other type, for the look of a restore.
     pub fn look_at_other_type(&self, external: &str, internal: &str) -> Result<(), StoreError> {
-        let mut insert = self
-            .connection
-            .prepare_cached("INSERT OR REPLACE INTO other_type (keychain, descriptor) VALUES (?1, ?2)")?;
+        let mut insert = self.connection.prepare_cached(
+            "INSERT OR REPLACE INTO other_type (keychain, descriptor) VALUES (?1, ?2)",
+        )?;
         insert.execute((Keychain::External.column(), external))?;
         insert.execute((Keychain::Internal.column(), internal))?;
         Ok(())
     }
 
     /// Stores coins of the other type, and then the spends of such coins.
-    pub fn note_other_coins(&self, coins: &[OtherCoin], spends: &[OutPoint]) -> Result<(), StoreError> {
+    pub fn note_other_coins(
+        &self,
+        coins: &[OtherCoin],
+        spends: &[OutPoint],
+    ) -> Result<(), StoreError> {
         for OtherCoin { outpoint, keychain, index, amount_sats } in coins {
             self.connection
                 .prepare_cached(
@@ -101,20 +114,26 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Makes the other type the wallet's, if only that type has coins, and begins the look again. The types change
-    /// places. Returns whether they did.
+    /// Makes the other type the wallet's, if only that type has coins, and begins the look again.
+    /// The types change places. Returns whether they did.
     pub fn take_other_type(&self, restore: &Restore) -> Result<bool, StoreError> {
         if !self.takes_other_type()? {
             return Ok(false);
         }
-        let (Some(other), Some((external, _)), Some((internal, _))) =
-            (self.other_descriptors()?, self.keychain(Keychain::External)?, self.keychain(Keychain::Internal)?)
-        else {
+        let (Some(other), Some((external, _)), Some((internal, _))) = (
+            self.other_descriptors()?,
+            self.keychain(Keychain::External)?,
+            self.keychain(Keychain::Internal)?,
+        ) else {
             return Ok(false);
         };
-        for (keychain, descriptor) in [(Keychain::External, &other.0), (Keychain::Internal, &other.1)] {
+        for (keychain, descriptor) in
+            [(Keychain::External, &other.0), (Keychain::Internal, &other.1)]
+        {
             self.connection
-                .prepare_cached("UPDATE keychains SET descriptor = ?2, next_index = 0 WHERE keychain = ?1")?
+                .prepare_cached(
+                    "UPDATE keychains SET descriptor = ?2, next_index = 0 WHERE keychain = ?1",
+                )?
                 .execute(params![keychain.column(), descriptor])?;
         }
         // An earlier look that found nothing skipped indices of the former type.

@@ -1,5 +1,6 @@
-//! Upper bounds of the bytes that stored records may still need: for the last notification of each open payment, and
-//! for the attempts at each waiting notification. New payments are refused if the disk has no room for them.
+//! Upper bounds of the bytes that stored records may still need: for the last notification of each
+//! open payment, and for the attempts at each waiting notification. New payments are refused if the
+//! disk has no room for them.
 
 use rusqlite::params_from_iter;
 
@@ -27,8 +28,8 @@ impl OpenTexts {
     /// The bytes that the last notifications of these payments may take.
     #[must_use]
     pub const fn owed_bytes(&self) -> u64 {
-        // JSON may double a text. The payment URI repeats the message with up to three bytes for each byte. The
-        // notification's row and indexes repeat its URL.
+        // JSON may double a text. The payment URI repeats the message with up to three bytes for
+        // each byte. The notification's row and indexes repeat its URL.
         let texts = 10 * self.notification_urls + 5 * self.messages + 2 * self.others;
         texts + self.payments * (CHANGE_BYTES + ATTEMPTS_BYTES)
     }
@@ -51,7 +52,9 @@ impl Reader<'_> {
                  + ifnull(octet_length(redirect_urls), 0)), 0) FROM {part}{condition} AND notification_url IS NOT NULL"
             ))?;
             let (payments, notification_urls, messages, others): (u64, u64, u64, u64) = query
-                .query_row(params_from_iter(&values), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+                .query_row(params_from_iter(&values), |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+                })?;
             found.payments += payments;
             found.notification_urls += notification_urls;
             found.messages += messages;

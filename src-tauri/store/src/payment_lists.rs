@@ -1,8 +1,8 @@
 //! Lists of payments, and due payments.
 //!
-//! A payment is stored without its entries in the list indexes, since each would add a page to its commit. Deferred
-//! indexing adds them later, for many payments at once. So each search has two parts: an index search over indexed
-//! payments, and a scan of the few newer ones.
+//! A payment is stored without its entries in the list indexes, since each would add a page to its
+//! commit. Deferred indexing adds them later, for many payments at once. So each search has two
+//! parts: an index search over indexed payments, and a scan of the few newer ones.
 
 mod search;
 
@@ -32,7 +32,8 @@ macro_rules! last_indexed {
 }
 
 /// SQL for the unindexed payments: all with a higher `seq`.
-pub(super) const UNINDEXED_PAYMENTS: &str = concat!("payments NOT INDEXED WHERE seq > ", last_indexed!());
+pub(super) const UNINDEXED_PAYMENTS: &str =
+    concat!("payments NOT INDEXED WHERE seq > ", last_indexed!());
 
 /// Sort key of lists: time of creation, then `seq`.
 type SortKey = (i64, i64);
@@ -56,7 +57,8 @@ pub struct PaymentFilter {
     pub label: Option<String>,
     /// Made by this key.
     pub key_id: Option<i64>,
-    /// With this text in its reference, message, id, address, amount or transactions. This reads all payments.
+    /// With this text in its reference, message, id, address, amount or transactions. This reads
+    /// all payments.
     pub part: Option<String>,
 }
 
@@ -74,7 +76,8 @@ pub struct Matches {
 impl Reader<'_> {
     /// `seq` of the newest payment, which is also the number of payments.
     pub(super) fn last_payment(&self) -> Result<i64, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM payments")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM payments")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
@@ -91,7 +94,11 @@ impl Reader<'_> {
     }
 
     /// Payments due by confirmations at this height, by `seq`, the longest overdue first.
-    pub fn payments_due_by_height(&self, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
+    pub fn payments_due_by_height(
+        &self,
+        tip_height: u32,
+        limit: u32,
+    ) -> Result<Vec<i64>, StoreError> {
         let mut query = self
             .connection
             .prepare_cached("SELECT seq FROM payments WHERE next_due_height <= ?1 ORDER BY next_due_height LIMIT ?2")?;
@@ -110,27 +117,43 @@ impl Reader<'_> {
         Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// A page of the matching payments, newest first; within one second, the last inserted comes first.
-    pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
+    /// A page of the matching payments, newest first; within one second, the last inserted comes
+    /// first.
+    pub fn payments(
+        &self,
+        filter: &PaymentFilter,
+        limit: u32,
+        offset: u64,
+    ) -> Result<Vec<PaymentRow>, StoreError> {
         let numbers = self.payment_seqs(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
     }
 
     /// Each `seq` of the page that [`Self::payments`] returns, in the same order.
-    pub fn payment_seqs(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
+    pub fn payment_seqs(
+        &self,
+        filter: &PaymentFilter,
+        limit: u32,
+        offset: u64,
+    ) -> Result<Vec<i64>, StoreError> {
         let mut keys = self.sort_keys(UNINDEXED_PAYMENTS, filter, u64::MAX, 0)?;
         let unindexed = keys.len() as u64;
         // At least this many indexed payments precede the page, wherever the unindexed ones sort.
         let skipped = offset.saturating_sub(unindexed);
-        keys.extend(self.sort_keys(INDEXED_PAYMENTS, filter, unindexed.saturating_add(u64::from(limit)), skipped)?);
+        keys.extend(self.sort_keys(
+            INDEXED_PAYMENTS,
+            filter,
+            unindexed.saturating_add(u64::from(limit)),
+            skipped,
+        )?);
         keys.sort_unstable_by(|one, other| other.cmp(one));
         let first = usize::try_from(offset - skipped).unwrap_or(usize::MAX);
         let page = keys.into_iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(page.map(|(_, seq)| seq).collect())
     }
 
-    /// Up to `limit` matching payments with a `seq` below `below`, the last inserted first. All pages together read the
-    /// table once.
+    /// Up to `limit` matching payments with a `seq` below `below`, the last inserted first. All
+    /// pages together read the table once.
     pub fn payments_below(
         &self,
         filter: &PaymentFilter,
@@ -144,7 +167,9 @@ impl Reader<'_> {
             "SELECT seq FROM payments NOT INDEXED WHERE seq < ?{}{condition} ORDER BY seq DESC LIMIT ?{last}",
             last - 1
         ))?;
-        let seqs = query.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
+        let seqs = query
+            .query_map(params_from_iter(values), |row| row.get(0))?
+            .collect::<Result<Vec<i64>, _>>()?;
         seqs.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
     }
 
@@ -175,7 +200,8 @@ impl Reader<'_> {
         Ok(matches)
     }
 
-    /// Sort keys of the matching payments, newest first. Skipped payments are read from indexes only.
+    /// Sort keys of the matching payments, newest first. Skipped payments are read from indexes
+    /// only.
     fn sort_keys(
         &self,
         part: &'static str,
@@ -184,13 +210,16 @@ impl Reader<'_> {
         offset: u64,
     ) -> Result<Vec<SortKey>, StoreError> {
         let (condition, mut values) = filter.condition();
-        values.extend([limit, offset].map(|it| Value::Integer(i64::try_from(it).unwrap_or(i64::MAX))));
+        values.extend(
+            [limit, offset].map(|it| Value::Integer(i64::try_from(it).unwrap_or(i64::MAX))),
+        );
         let last = values.len();
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT created_at, seq FROM {part}{condition} ORDER BY created_at DESC, seq DESC LIMIT ?{} OFFSET ?{last}",
             last - 1
         ))?;
-        let rows = query.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows =
+            query.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
@@ -204,7 +233,8 @@ fn due_by_time() -> String {
 }
 
 impl Tx<'_> {
-    /// Indexes up to `count` payments after the `seq` `indexed`. Returns the `seq` of the last indexed payment.
+    /// Indexes up to `count` payments after the `seq` `indexed`. Returns the `seq` of the last
+    /// indexed payment.
     pub(super) fn index_payments(&self, indexed: i64, count: i64) -> Result<i64, StoreError> {
         let last = self.last_payment()?.min(indexed.saturating_add(count));
         self.connection
@@ -219,7 +249,10 @@ impl PaymentFilter {
     /// Payments that wait for coins or confirmations.
     #[must_use]
     pub fn open() -> Self {
-        Self { states: PaymentState::ALL.into_iter().filter(|state| !state.is_final()).collect(), ..Self::default() }
+        Self {
+            states: PaymentState::ALL.into_iter().filter(|state| !state.is_final()).collect(),
+            ..Self::default()
+        }
     }
 
     /// Terms to append to another condition, and their values.
@@ -230,10 +263,12 @@ impl PaymentFilter {
             values.push(value);
             format!("?{}", values.len())
         };
-        // A unary plus keeps SQLite from using an index on a column. With a key, SQLite must scan the payments of that
-        // key, not those in a state or with a label. Open payments and payments with one reference are fewer, so these
-        // are scanned instead. Payments without a reference may be many.
-        let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
+        // A unary plus keeps SQLite from using an index on a column. With a key, SQLite must scan
+        // the payments of that key, not those in a state or with a label. Open payments and
+        // payments with one reference are fewer, so these are scanned instead. Payments without a
+        // reference may be many.
+        let has_reference =
+            self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
         let is_open = !self.states.is_empty() && self.states.iter().all(|state| !state.is_final());
         let (by_state, by_label, by_reference, by_key) = match self.key_id {
             None => ("", "", "", ""),
@@ -242,7 +277,11 @@ impl PaymentFilter {
             Some(_) => ("+", "+", "+", ""),
         };
         if !self.states.is_empty() {
-            let states: Vec<_> = self.states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
+            let states: Vec<_> = self
+                .states
+                .iter()
+                .map(|state| bind(Value::Text(state.as_str().to_owned())))
+                .collect();
             terms.push(format!("{by_state}state IN ({})", states.join(", ")));
         }
         if let Some(from) = self.from {
@@ -252,7 +291,10 @@ impl PaymentFilter {
             terms.push(format!("created_at < {}", bind(Value::Integer(to.ms()))));
         }
         if let Some(reference) = &self.merchant_transaction_id {
-            terms.push(format!("{by_reference}merchant_transaction_id = {}", bind(Value::Text(reference.clone()))));
+            terms.push(format!(
+                "{by_reference}merchant_transaction_id = {}",
+                bind(Value::Text(reference.clone()))
+            ));
         }
         if let Some(script) = &self.script {
             terms.push(format!("script = {}", bind(Value::Blob(script.to_bytes()))));

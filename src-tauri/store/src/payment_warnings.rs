@@ -23,10 +23,14 @@ const DECIDED_ANOMALY_CHANGED: &str = "DECIDED_ANOMALY_CHANGED";
 impl Reader<'_> {
     /// The transactions of a payment that somebody tries to double-spend.
     fn attempts(&self, payment_seq: i64) -> Result<Vec<Txid>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT subject FROM payment_warnings WHERE payment_seq = ?1 AND kind = ?2")?;
-        query.query_and_then(params![payment_seq, DOUBLE_SPEND_ATTEMPT], |row| values::txid(row, "subject"))?.collect()
+        let mut query = self.connection.prepare_cached(
+            "SELECT subject FROM payment_warnings WHERE payment_seq = ?1 AND kind = ?2",
+        )?;
+        query
+            .query_and_then(params![payment_seq, DOUBLE_SPEND_ATTEMPT], |row| {
+                values::txid(row, "subject")
+            })?
+            .collect()
     }
 
     /// The warnings about payments, with the payments' ids, oldest first, 100 at most.
@@ -39,8 +43,12 @@ impl Reader<'_> {
             .query_and_then([READ_AT_ONCE], |row| {
                 let kind: String = row.get("kind")?;
                 let warning = match kind.as_str() {
-                    DOUBLE_SPEND_ATTEMPT => Warning::DoubleSpendAttempt { txid: values::txid(row, "subject")? },
-                    DECIDED_ANOMALY_CHANGED => Warning::DecidedAnomalyChanged { id: values::id(row, "subject")? },
+                    DOUBLE_SPEND_ATTEMPT => {
+                        Warning::DoubleSpendAttempt { txid: values::txid(row, "subject")? }
+                    }
+                    DECIDED_ANOMALY_CHANGED => {
+                        Warning::DecidedAnomalyChanged { id: values::id(row, "subject")? }
+                    }
                     _ => return Err(StoreError::BadValue("payment_warnings.kind")),
                 };
                 Ok((values::id(row, "id")?, warning))
@@ -50,8 +58,9 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores the warnings of a look about a payment. Returns the new ones. The warning of a double-spend attempt ends
-    /// with the first look that does not report it. The warning of a changed anomaly ends once its coins are back.
+    /// Stores the warnings of a look about a payment. Returns the new ones. The warning of a
+    /// double-spend attempt ends with the first look that does not report it. The warning of a
+    /// changed anomaly ends once its coins are back.
     pub fn save_payment_warnings(
         &self,
         payment_seq: i64,
@@ -65,7 +74,9 @@ impl Tx<'_> {
         let mut new = Vec::new();
         for warning in warnings {
             let (kind, subject): (_, &[u8]) = match warning {
-                Warning::DoubleSpendAttempt { txid } => (DOUBLE_SPEND_ATTEMPT, txid.as_byte_array()),
+                Warning::DoubleSpendAttempt { txid } => {
+                    (DOUBLE_SPEND_ATTEMPT, txid.as_byte_array())
+                }
                 Warning::DecidedAnomalyChanged { id } => (DECIDED_ANOMALY_CHANGED, id.as_bytes()),
                 Warning::DecidedAnomalyRestored { id } => {
                     self.end_warning(payment_seq, DECIDED_ANOMALY_CHANGED, id.as_bytes())?;

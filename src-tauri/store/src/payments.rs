@@ -68,20 +68,28 @@ impl Reader<'_> {
 
     /// `seq` and derivation index of the payment with this script.
     pub fn payment_of_script(&self, script: &Script) -> Result<Option<(i64, u32)>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT seq, derivation_index FROM payments WHERE script = ?1")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT seq, derivation_index FROM payments WHERE script = ?1")?;
         Ok(query.query_row([script.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// Height up to which no block can hold coins for a payment, because its address was given later. `None` if there
-    /// was no look before.
+    /// Height up to which no block can hold coins for a payment, because its address was given
+    /// later. `None` if there was no look before.
     pub fn given_above(&self, seq: i64) -> Result<Option<u32>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT given_above FROM payments WHERE seq = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT given_above FROM payments WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0)).optional()?.flatten())
     }
 
-    fn one_payment(&self, condition: &str, key: impl rusqlite::Params) -> Result<Option<PaymentRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM payments WHERE {condition}"))?;
+    fn one_payment(
+        &self,
+        condition: &str,
+        key: impl rusqlite::Params,
+    ) -> Result<Option<PaymentRow>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM payments WHERE {condition}"))?;
         let mut rows = query.query(key)?;
         rows.next()?.map(read).transpose()
     }
@@ -91,7 +99,9 @@ impl Tx<'_> {
     /// Makes a payment due at `at` at the latest.
     pub fn set_payment_due(&self, seq: i64, at: Timestamp) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE payments SET next_due_at = min(ifnull(next_due_at, ?2), ?2) WHERE seq = ?1")?
+            .prepare_cached(
+                "UPDATE payments SET next_due_at = min(ifnull(next_due_at, ?2), ?2) WHERE seq = ?1",
+            )?
             .execute(params![seq, at.ms()])?;
         Ok(())
     }
@@ -99,12 +109,15 @@ impl Tx<'_> {
     /// Moves a payment's deadline. The first look after it closes the payment.
     pub fn set_payment_deadline(&self, seq: i64, expires_at: Timestamp) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE payments SET expires_at = ?2, next_due_at = ?2 + 1 WHERE seq = ?1")?
+            .prepare_cached(
+                "UPDATE payments SET expires_at = ?2, next_due_at = ?2 + 1 WHERE seq = ?1",
+            )?
             .execute(params![seq, expires_at.ms()])?;
         Ok(())
     }
 
-    /// Lowers `given_above` after a reorganisation: new blocks above `height` may hold coins for every payment.
+    /// Lowers `given_above` after a reorganisation: new blocks above `height` may hold coins for
+    /// every payment.
     pub fn lower_given_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payments SET given_above = ?1 WHERE given_above > ?1")?
@@ -112,7 +125,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Inserts a NEW payment that is due at its deadline. Returns its `seq`. The row marks its address as given.
+    /// Inserts a NEW payment that is due at its deadline. Returns its `seq`. The row marks its
+    /// address as given.
     pub fn insert_payment(&self, new: &NewPayment) -> Result<i64, StoreError> {
         let NewPayment { row, rate_id } = new;
         let payment = &row.payment;
@@ -157,9 +171,14 @@ impl Tx<'_> {
         ])?)
     }
 
-    /// Stores the result of a look for a payment. `current_at` is a new time if the change is notified, else the stored
-    /// time.
-    pub fn save_advance(&self, seq: i64, advance: &Advance, current_at: Timestamp) -> Result<(), StoreError> {
+    /// Stores the result of a look for a payment. `current_at` is a new time if the change is
+    /// notified, else the stored time.
+    pub fn save_advance(
+        &self,
+        seq: i64,
+        advance: &Advance,
+        current_at: Timestamp,
+    ) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE payments SET state = ?2, paid_sats = ?3, closed_at = ?4, confirmed_at = ?5, accepted_sats = ?6, \
              current_at = ?7, next_due_at = ?8, next_due_height = ?9, conflict_seen = ?10 WHERE seq = ?1",
@@ -180,7 +199,11 @@ impl Tx<'_> {
     }
 
     /// Stores a new `currentTime` of a payment's record, for a resend.
-    pub fn set_payment_current_at(&self, seq: i64, current_at: Timestamp) -> Result<(), StoreError> {
+    pub fn set_payment_current_at(
+        &self,
+        seq: i64,
+        current_at: Timestamp,
+    ) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payments SET current_at = ?2 WHERE seq = ?1")?
             .execute(params![seq, current_at.ms()])?;

@@ -55,8 +55,14 @@ impl Reader<'_> {
         Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// Each `seq` of a page of matching payouts, newest first; within one second, the last inserted comes first.
-    pub fn payout_seqs(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
+    /// Each `seq` of a page of matching payouts, newest first; within one second, the last inserted
+    /// comes first.
+    pub fn payout_seqs(
+        &self,
+        filter: &PayoutFilter,
+        limit: u32,
+        offset: u64,
+    ) -> Result<Vec<i64>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
         let rows = query.query_map(params_from_iter(values), |row| row.get("seq"))?;
@@ -64,28 +70,39 @@ impl Reader<'_> {
     }
 
     /// The payouts of the page that [`Self::payout_seqs`] returns, in the same order.
-    pub fn payouts(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<PayoutRow>, StoreError> {
+    pub fn payouts(
+        &self,
+        filter: &PayoutFilter,
+        limit: u32,
+        offset: u64,
+    ) -> Result<Vec<PayoutRow>, StoreError> {
         let numbers = self.payout_seqs(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payout_by_seq(seq).transpose()).collect()
     }
 
-    /// Sum of the payouts approved since `begin` that did not fail, without fees, and the time of the last approval.
+    /// Sum of the payouts approved since `begin` that did not fail, without fees, and the time of
+    /// the last approval.
     pub fn paid_out_since(&self, begin: Timestamp) -> Result<(u64, Option<Timestamp>), StoreError> {
         let mut query = self.connection.prepare_cached(PAID_OUT_SINCE)?;
-        let (sats, last): (i64, Option<i64>) = query.query_row([begin.ms()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (sats, last): (i64, Option<i64>) =
+            query.query_row([begin.ms()], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let sats = u64::try_from(sats).map_err(|_| StoreError::BadValue("payouts.amount_sats"))?;
         Ok((sats, last.map(Timestamp::from_ms)))
     }
 
     /// Offers in state NEW whose time is over at `now`, the earliest first.
-    pub fn payouts_due_to_expire(&self, now: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
+    pub fn payouts_due_to_expire(
+        &self,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(DUE_TO_EXPIRE, params![now.ms(), limit])
     }
 
     pub fn next_payout_expires_at(&self) -> Result<Option<Timestamp>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT min(expires_at) FROM payouts INDEXED BY payouts_open WHERE state = 'NEW'")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT min(expires_at) FROM payouts INDEXED BY payouts_open WHERE state = 'NEW'",
+        )?;
         let at: Option<i64> = query.query_row([], |row| row.get(0))?;
         Ok(at.map(Timestamp::from_ms))
     }
@@ -123,13 +140,15 @@ impl PayoutFilter {
         (format!("SELECT count(*) FROM payouts{}", condition(&terms)), values)
     }
 
-    /// The statement that reads each `seq` of a page, and its values. Each state is searched separately, and the
-    /// results are merged: the index is in the right order only within one state.
+    /// The statement that reads each `seq` of a page, and its values. Each state is searched
+    /// separately, and the results are merged: the index is in the right order only within one
+    /// state.
     fn page(&self, limit: u32, offset: u64) -> (String, Vec<Value>) {
         let index = self.list_index();
         let mut values = Vec::new();
         // Each state is searched once, however often the filter names it.
-        let states: Vec<_> = PayoutState::ALL.into_iter().filter(|state| self.states.contains(state)).collect();
+        let states: Vec<_> =
+            PayoutState::ALL.into_iter().filter(|state| self.states.contains(state)).collect();
         let arms: Vec<&[PayoutState]> = match index {
             ListIndex::OpenStates | ListIndex::States => states.chunks(1).collect(),
             ListIndex::Transaction
@@ -151,7 +170,8 @@ impl PayoutFilter {
         values.push(Value::Integer(i64::from(limit)));
         values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
         let last = values.len();
-        let order = format!("ORDER BY created_at DESC, seq DESC LIMIT ?{} OFFSET ?{last}", last - 1);
+        let order =
+            format!("ORDER BY created_at DESC, seq DESC LIMIT ?{} OFFSET ?{last}", last - 1);
         (format!("{} {order}", parts.join(" UNION ALL ")), values)
     }
 
@@ -165,7 +185,9 @@ impl PayoutFilter {
             Self { script: Some(_), .. } => ListIndex::Script,
             Self { fiat_total_milli: Some(_), .. } => ListIndex::Total,
             Self { amount_sats: Some(_), .. } => ListIndex::Amount,
-            Self { states, .. } if !states.is_empty() && states.iter().all(is_open) => ListIndex::OpenStates,
+            Self { states, .. } if !states.is_empty() && states.iter().all(is_open) => {
+                ListIndex::OpenStates
+            }
             Self { key_id: Some(_), .. } => ListIndex::Key,
             Self { requested_by: Some(_), .. } => ListIndex::Requester,
             Self { states, .. } if !states.is_empty() => ListIndex::States,
@@ -173,9 +195,14 @@ impl PayoutFilter {
         }
     }
 
-    /// The conditions, whose values are numbered after `bound` other values. A unary plus keeps SQLite from using any
-    /// index other than `index`.
-    fn terms(&self, bound: usize, index: ListIndex, states: &[PayoutState]) -> (Vec<String>, Vec<Value>) {
+    /// The conditions, whose values are numbered after `bound` other values. A unary plus keeps
+    /// SQLite from using any index other than `index`.
+    fn terms(
+        &self,
+        bound: usize,
+        index: ListIndex,
+        states: &[PayoutState],
+    ) -> (Vec<String>, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();
         let mut bind = |value: Value| {
@@ -213,11 +240,16 @@ impl PayoutFilter {
         }
         if !states.is_empty() {
             let plus = plus(matches!(index, ListIndex::OpenStates | ListIndex::States));
-            let states: Vec<_> = states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
+            let states: Vec<_> =
+                states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
             terms.push(format!("{plus}state IN ({})", states.join(", ")));
         }
         if let Some(key_id) = self.key_id {
-            terms.push(format!("{}key_id = {}", plus(index == ListIndex::Key), bind(Value::Integer(key_id))));
+            terms.push(format!(
+                "{}key_id = {}",
+                plus(index == ListIndex::Key),
+                bind(Value::Integer(key_id))
+            ));
         }
         if let Some(name) = &self.requested_by {
             let name = bind(Value::Text(name.clone()));

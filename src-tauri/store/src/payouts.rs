@@ -57,7 +57,6 @@ pub struct PayoutRow {
     pub failed_at: Option<Timestamp>,
     /// Who gave it up before a transaction was signed, or ended the offer.
     pub given_up_by: Option<String>,
-    /// The `seq` of its batch.
     pub batch_seq: Option<i64>,
     /// The transaction in its record.
     pub txid: Option<Txid>,
@@ -93,8 +92,8 @@ impl Reader<'_> {
         Ok(self.payouts_where("p.seq = ?1", params![seq])?.pop())
     }
 
-    /// The sum of the refunds of an anomaly that were sent, in satoshis. A FAILED refund may become SENT while another
-    /// one waits.
+    /// The sum of the refunds of an anomaly that were sent, in satoshis. A FAILED refund may become
+    /// SENT while another one waits.
     pub fn refunded_sats(&self, anomaly_seq: i64) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT coalesce(sum(amount_sats), 0) FROM payouts WHERE anomaly_seq = ?1 AND +state = 'SENT'",
@@ -115,9 +114,13 @@ impl Reader<'_> {
         )
     }
 
-    /// The first queued payouts without a transaction that were approved at `approved_until` or before. Forward steps
-    /// of the clock since the approval do not count.
-    pub fn overdue_payouts(&self, approved_until: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
+    /// The first queued payouts without a transaction that were approved at `approved_until` or
+    /// before. Forward steps of the clock since the approval do not count.
+    pub fn overdue_payouts(
+        &self,
+        approved_until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state = 'QUEUED' AND p.batch_seq IS NULL AND p.approved_at <= ?1 \
              AND p.approved_at + p.set_forward_ms <= ?1 ORDER BY p.approved_at, p.seq LIMIT ?2",
@@ -125,8 +128,8 @@ impl Reader<'_> {
         )
     }
 
-    /// The first payouts with stored transactions, none of which is in a block or the mempool, and without a twin in
-    /// either.
+    /// The first payouts with stored transactions, none of which is in a block or the mempool, and
+    /// without a twin in either.
     pub fn missing_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state IN ('QUEUED', 'SENT') AND p.batch_seq IN (SELECT seq FROM batches WHERE pending = 1) \
@@ -152,13 +155,16 @@ impl Reader<'_> {
         condition: &str,
         values: impl rusqlite::Params,
     ) -> Result<Vec<PayoutRow>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE {condition}"))?;
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE {condition}"))?;
         query.query_and_then(values, read)?.collect()
     }
 }
 
 impl Tx<'_> {
-    /// Lowers `asked_above` after a reorganisation: new blocks above `height` may hold a twin that pays any payout.
+    /// Lowers `asked_above` after a reorganisation: new blocks above `height` may hold a twin that
+    /// pays any payout.
     pub fn lower_asked_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payouts SET asked_above = ?1 WHERE asked_above > ?1")?
@@ -252,7 +258,9 @@ fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {
         merchant_name: row.value("merchant_name")?,
         comment: row.value("comment")?,
         notification_url: row.value("notification_url")?,
-        anomaly: row.value::<Option<i64>>("anomaly_seq")?.zip(values::optional_id(row, "anomaly_id")?),
+        anomaly: row
+            .value::<Option<i64>>("anomaly_seq")?
+            .zip(values::optional_id(row, "anomaly_id")?),
         created_at: values::time(row, "created_at")?,
         expires_at: values::time(row, "expires_at")?,
         approved_at: values::optional_time(row, "approved_at")?,

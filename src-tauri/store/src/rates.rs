@@ -23,7 +23,8 @@ pub struct StoredRate {
 impl Reader<'_> {
     /// The newest rate of each currency.
     pub fn last_rates(&self) -> Result<Vec<(Currency, StoredRate)>, StoreError> {
-        // The query steps from currency to currency along the index, since the table grows with every used rate.
+        // The query steps from currency to currency along the index, since the table grows with
+        // every used rate.
         let mut statement = self.connection.prepare_cached(
             "WITH RECURSIVE known(currency) AS (
                  SELECT min(currency) FROM rates
@@ -37,12 +38,18 @@ impl Reader<'_> {
 
     /// The rate of a payment before the spread, with its certificate.
     pub fn rate_of_payment(&self, payment_seq: i64) -> Result<Option<StoredRate>, StoreError> {
-        self.rate_by("SELECT r.* FROM payments p JOIN rates r USING (rate_id) WHERE p.seq = ?1", payment_seq)
+        self.rate_by(
+            "SELECT r.* FROM payments p JOIN rates r USING (rate_id) WHERE p.seq = ?1",
+            payment_seq,
+        )
     }
 
     /// The rate of a payout, with its certificate.
     pub fn rate_of_payout(&self, payout_seq: i64) -> Result<Option<StoredRate>, StoreError> {
-        self.rate_by("SELECT r.* FROM payouts p JOIN rates r USING (rate_id) WHERE p.seq = ?1", payout_seq)
+        self.rate_by(
+            "SELECT r.* FROM payouts p JOIN rates r USING (rate_id) WHERE p.seq = ?1",
+            payout_seq,
+        )
     }
 
     fn rate_by(&self, query: &str, seq: i64) -> Result<Option<StoredRate>, StoreError> {
@@ -53,7 +60,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a used rate, unless it is stored. Returns the `rate_id` of its row, which never changes.
+    /// Stores a used rate, unless it is stored. Returns the `rate_id` of its row, which never
+    /// changes.
     pub fn store_rate(&self, currency: Currency, stored: &StoredRate) -> Result<i64, StoreError> {
         let rate = stored.rate.format();
         let key = params![currency.code(), rate, stored.at.ms(), stored.sources];
@@ -68,7 +76,11 @@ impl Tx<'_> {
     }
 
     /// Stores the last known rate of a currency. It replaces the previous one, unless that is used.
-    pub fn store_last_known_rate(&self, currency: Currency, stored: &StoredRate) -> Result<(), StoreError> {
+    pub fn store_last_known_rate(
+        &self,
+        currency: Currency,
+        stored: &StoredRate,
+    ) -> Result<(), StoreError> {
         // An equal stored rate may be in use, so it stays.
         self.connection
             .prepare_cached(
@@ -82,7 +94,10 @@ impl Tx<'_> {
 }
 
 fn rate_row(row: &Row<'_>) -> Result<(Currency, StoredRate), StoreError> {
-    let rate =
-        StoredRate { rate: values::rate(row, "rate")?, at: values::time(row, "at")?, sources: row.get("sources")? };
+    let rate = StoredRate {
+        rate: values::rate(row, "rate")?,
+        at: values::time(row, "at")?,
+        sources: row.get("sources")?,
+    };
     Ok((values::currency(row, "currency")?, rate))
 }

@@ -11,9 +11,9 @@ use super::job::run_sql;
 use super::open;
 use super::reader::Reader;
 
-/// Most concurrent reads. More would be no faster, as machines have fewer cores. Their files stay far below the lowest
-/// limit of open files that systems set. HTTP lists take fewer permits (`http/read_permits.rs`), so that other reads
-/// never wait for them.
+/// Most concurrent reads. More would be no faster, as machines have fewer cores. Their files stay
+/// far below the lowest limit of open files that systems set. HTTP lists take fewer permits
+/// (`http/read_permits.rs`), so that other reads never wait for them.
 const READS_MAX: usize = 48;
 
 /// Most idle connections kept open. More would rarely be used: machines run few reads at once.
@@ -57,16 +57,21 @@ impl Readers {
         Self { file: file.to_owned(), pool, freed: Condvar::new(), wait_max }
     }
 
-    pub(super) fn read<T, E: From<StoreError>>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, E>) -> Result<T, E> {
+    pub(super) fn read<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let (_permit, idle) = self.take()?;
         let connection = match idle {
             Some(connection) => connection,
             None => open::for_reading(&self.file)?,
         };
-        // `BEGIN` and `COMMIT` are prepared, unlike in rusqlite's transactions. Compiling them takes as long as a short read.
+        // `BEGIN` and `COMMIT` are prepared, unlike in rusqlite's transactions. Compiling them
+        // takes as long as a short read.
         run_sql(&connection, "BEGIN")?;
         let answer = read(&Reader { connection: &connection });
-        // A connection whose snapshot cannot be ended would read old rows for ever, so it is dropped.
+        // A connection whose snapshot cannot be ended would read old rows for ever, so it is
+        // dropped.
         match run_sql(&connection, "COMMIT") {
             Ok(()) => self.put_back(connection),
             Err(error) => tracing::warn!(%error, "a read's snapshot could not be ended"),
@@ -76,7 +81,9 @@ impl Readers {
 
     fn take(&self) -> Result<(Permit<'_>, Option<Connection>), StoreError> {
         let mut pool = self.pool.lock();
-        if self.freed.wait_while_for(&mut pool, |pool| pool.free == 0, self.wait_max).timed_out() && pool.free == 0 {
+        if self.freed.wait_while_for(&mut pool, |pool| pool.free == 0, self.wait_max).timed_out()
+            && pool.free == 0
+        {
             return Err(StoreError::TooManyReads);
         }
         pool.free -= 1;

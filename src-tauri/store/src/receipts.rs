@@ -27,18 +27,22 @@ const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, a
      counted_sats, gone";
 
 /// SQL for the receipts of a payment that looks consider.
-const NOT_SET_ASIDE: &str = "FROM receipts INDEXED BY receipts_not_set_aside WHERE payment_seq = ?1 AND set_aside = 0";
+const NOT_SET_ASIDE: &str =
+    "FROM receipts INDEXED BY receipts_not_set_aside WHERE payment_seq = ?1 AND set_aside = 0";
 
-/// Most gone receipts of a payment that looks still consider: more than the replacements of an honest customer.
+/// Most gone receipts of a payment that looks still consider: more than the replacements of an
+/// honest customer.
 const GONE_KEPT: u32 = 10;
 
 impl Reader<'_> {
-    /// The receipts of a payment in the order of first sight, except those set aside ([`Tx::set_gone_aside`]).
+    /// The receipts of a payment in the order of first sight, except those set aside
+    /// ([`Tx::set_gone_aside`]).
     pub fn receipts(&self, payment_seq: i64) -> Result<Vec<Receipt>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached(&format!("SELECT {COLUMNS} {NOT_SET_ASIDE} ORDER BY first_seen_at, txid"))?;
-        let mut receipts = query.query_and_then([payment_seq], read)?.collect::<Result<Vec<_>, _>>()?;
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} {NOT_SET_ASIDE} ORDER BY first_seen_at, txid"
+        ))?;
+        let mut receipts =
+            query.query_and_then([payment_seq], read)?.collect::<Result<Vec<_>, _>>()?;
         let mut conflicts = self.receipt_conflicts(payment_seq)?;
         let refunded = self.refunded(payment_seq)?;
         for receipt in &mut receipts {
@@ -48,20 +52,29 @@ impl Reader<'_> {
         Ok(receipts)
     }
 
-    /// The receipts of these transactions for a payment, in the order of first sight. Conflicts and refunds are left
-    /// out, because records do not show them.
-    pub fn receipts_of(&self, payment_seq: i64, txids: &[Txid]) -> Result<Vec<Receipt>, StoreError> {
-        let found = txids.iter().filter_map(|txid| self.receipt_facts(payment_seq, txid).transpose());
+    /// The receipts of these transactions for a payment, in the order of first sight. Conflicts and
+    /// refunds are left out, because records do not show them.
+    pub fn receipts_of(
+        &self,
+        payment_seq: i64,
+        txids: &[Txid],
+    ) -> Result<Vec<Receipt>, StoreError> {
+        let found =
+            txids.iter().filter_map(|txid| self.receipt_facts(payment_seq, txid).transpose());
         let mut receipts = found.collect::<Result<Vec<_>, _>>()?;
         receipts.sort_by_key(|receipt| (receipt.first_seen_at, receipt.txid.to_byte_array()));
         Ok(receipts)
     }
 
     /// The receipt of a transaction for a payment, without conflicts and refunds.
-    pub fn receipt_facts(&self, payment_seq: i64, txid: &Txid) -> Result<Option<Receipt>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 AND txid = ?2"))?;
+    pub fn receipt_facts(
+        &self,
+        payment_seq: i64,
+        txid: &Txid,
+    ) -> Result<Option<Receipt>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 AND txid = ?2"
+        ))?;
         let mut rows = query.query(params![payment_seq, txid.as_byte_array()])?;
         rows.next()?.map(read).transpose()
     }
@@ -71,26 +84,34 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT txid {NOT_SET_ASIDE} AND counted_sats > 0 ORDER BY first_seen_at, txid LIMIT ?2"
         ))?;
-        query.query_and_then(params![payment_seq, limit], |row| values::txid(row, "txid"))?.collect()
+        query
+            .query_and_then(params![payment_seq, limit], |row| values::txid(row, "txid"))?
+            .collect()
     }
 
     /// Bytes stored for missing transactions that paid a payment, rows included.
     pub fn missing_bytes(&self, payment_seq: i64) -> Result<u64, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached(&format!("SELECT ifnull(sum(length(t.raw) + {BYTES_OF_ROWS}), 0) AS bytes {MISSING}"))?;
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT ifnull(sum(length(t.raw) + {BYTES_OF_ROWS}), 0) AS bytes {MISSING}"
+        ))?;
         query.query_row([payment_seq], |row| Ok(values::number(row, "bytes")))?
     }
 
-    /// Like [`Self::missing_bytes`], for missing transactions that share an input with `tx`. Reads all missing
-    /// transactions of the payment.
-    pub fn missing_bytes_in_place_of(&self, payment_seq: i64, tx: &Transaction) -> Result<u64, StoreError> {
-        let spends: HashSet<&OutPoint> = tx.input.iter().map(|input| &input.previous_output).collect();
+    /// Like [`Self::missing_bytes`], for missing transactions that share an input with `tx`. Reads
+    /// all missing transactions of the payment.
+    pub fn missing_bytes_in_place_of(
+        &self,
+        payment_seq: i64,
+        tx: &Transaction,
+    ) -> Result<u64, StoreError> {
+        let spends: HashSet<&OutPoint> =
+            tx.input.iter().map(|input| &input.previous_output).collect();
         let mut query = self.connection.prepare_cached(&format!("SELECT t.raw {MISSING}"))?;
         let (mut rows, mut bytes) = (query.query([payment_seq])?, 0);
         while let Some(row) = rows.next()? {
             let raw: Vec<u8> = row.get("raw")?;
-            let other: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;
+            let other: Transaction =
+                consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;
             if other.input.iter().any(|input| spends.contains(&input.previous_output)) {
                 bytes += raw.len() as u64 + BYTES_OF_ROWS;
             }
@@ -100,20 +121,24 @@ impl Reader<'_> {
 
     /// Whether a payment has more than `few` receipts. Reads at most `few` + 1 receipts.
     pub fn has_more_receipts_than(&self, payment_seq: i64, few: u32) -> Result<bool, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM receipts WHERE payment_seq = ?1 LIMIT ?2 + 1)")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM receipts WHERE payment_seq = ?1 LIMIT ?2 + 1)",
+        )?;
         Ok(query.query_row(params![payment_seq, few], |row| row.get::<_, u32>(0))? > few)
     }
 
     /// The txids of a payment's receipts that are not set aside.
-    pub fn transactions_with_receipts(&self, payment_seq: i64) -> Result<HashSet<Txid>, StoreError> {
+    pub fn transactions_with_receipts(
+        &self,
+        payment_seq: i64,
+    ) -> Result<HashSet<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT txid {NOT_SET_ASIDE}"))?;
         query.query_and_then([payment_seq], |row| values::txid(row, "txid"))?.collect()
     }
 
     pub fn payments_of_transaction(&self, txid: &Txid) -> Result<Vec<i64>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT payment_seq FROM receipts WHERE txid = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT payment_seq FROM receipts WHERE txid = ?1")?;
         let rows = query.query_map([txid.as_byte_array()], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -125,7 +150,10 @@ impl Reader<'_> {
         let mut rows = query.query([payment_seq])?;
         let mut conflicts: BTreeMap<Txid, Vec<Txid>> = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            conflicts.entry(values::txid(row, "txid")?).or_default().push(values::txid(row, "other_txid")?);
+            conflicts
+                .entry(values::txid(row, "txid")?)
+                .or_default()
+                .push(values::txid(row, "other_txid")?);
         }
         Ok(conflicts)
     }
@@ -145,8 +173,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores the facts of a receipt; [`Tx::save_verdict`] stores its verdict. Call this after its transaction is
-    /// stored.
+    /// Stores the facts of a receipt; [`Tx::save_verdict`] stores its verdict. Call this after its
+    /// transaction is stored.
     pub fn upsert_receipt(&self, payment_seq: i64, receipt: &Receipt) -> Result<(), StoreError> {
         let (position, height, time, absent_since) = match receipt.position {
             Position::Block { height, time } => ("block", Some(height), Some(time), None),
@@ -182,7 +210,12 @@ impl Tx<'_> {
     }
 
     /// Stores that two receipts of a payment share an input, in both directions.
-    pub fn store_receipt_conflict(&self, payment_seq: i64, one: &Txid, other: &Txid) -> Result<(), StoreError> {
+    pub fn store_receipt_conflict(
+        &self,
+        payment_seq: i64,
+        one: &Txid,
+        other: &Txid,
+    ) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT OR IGNORE INTO receipt_conflicts (payment_seq, txid, other_txid) VALUES (?1, ?2, ?3), (?1, ?3, ?2)",
         )?;
@@ -190,9 +223,9 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Sets aside the gone receipts of a payment, except the `GONE_KEPT` seen last. Looks ignore receipts set aside
-    /// until their transactions are reported again. So a look takes the same time, however many replacements came
-    /// before.
+    /// Sets aside the gone receipts of a payment, except the `GONE_KEPT` seen last. Looks ignore
+    /// receipts set aside until their transactions are reported again. So a look takes the same
+    /// time, however many replacements came before.
     pub fn set_gone_aside(&self, payment_seq: i64) -> Result<(), StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT txid {NOT_SET_ASIDE} AND gone = 1 AND position = 'absent' \
@@ -206,14 +239,16 @@ impl Tx<'_> {
                 "DELETE FROM receipt_conflicts WHERE payment_seq = ?1 AND (txid = ?2 OR other_txid = ?2)",
                 "UPDATE receipts SET set_aside = 1 WHERE payment_seq = ?1 AND txid = ?2",
             ] {
-                self.connection.prepare_cached(write)?.execute(params![payment_seq, txid.as_byte_array()])?;
+                self.connection
+                    .prepare_cached(write)?
+                    .execute(params![payment_seq, txid.as_byte_array()])?;
             }
         }
         Ok(())
     }
 
-    /// Stores that a broadcast was refused because a transaction's inputs are spent, if no look has reported a
-    /// conflict. The next look decides the effect on its payments.
+    /// Stores that a broadcast was refused because a transaction's inputs are spent, if no look has
+    /// reported a conflict. The next look decides the effect on its payments.
     pub fn note_spent_inputs(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
         let noted = self
             .connection
@@ -275,7 +310,8 @@ fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
         conflict_in_chain: row.value("conflict_in_chain")?,
         conflict_in_mempool: row.value("conflict_in_mempool")?,
         last_conflict_at: values::optional_time(row, "last_conflict_at")?,
-        zero_conf_rate: values::optional_sats(row, "zero_conf_sat_kwu")?.map(FeeRate::from_sat_per_kwu),
+        zero_conf_rate: values::optional_sats(row, "zero_conf_sat_kwu")?
+            .map(FeeRate::from_sat_per_kwu),
         conflicts_with: Vec::new(),
         eligible_sats: values::optional_sats(row, "eligible_sats")?,
         counted_sats: values::sats(row, "counted_sats")?,

@@ -29,7 +29,8 @@ pub struct NewRestore {
     pub looks_ahead: u32,
     /// Number of addresses in a row that another copy may have given and that nobody paid.
     pub skip: u32,
-    /// Whether another copy continued from the state of this copy, even if this copy was restored before.
+    /// Whether another copy continued from the state of this copy, even if this copy was restored
+    /// before.
     pub beside_another: bool,
 }
 
@@ -49,7 +50,8 @@ pub struct Restore {
     pub unknown: u32,
     /// When the scan reached the best block.
     pub looked_at: Option<Timestamp>,
-    /// First external index that is given after the scan. Customers of another copy may still pay lower indices.
+    /// First external index that is given after the scan. Customers of another copy may still pay
+    /// lower indices.
     pub first_given: Option<u32>,
 }
 
@@ -106,7 +108,8 @@ impl Restore {
     /// Whether both are the same restore, with the same first block and range.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
-        (self.begun_at, self.birth_height, self.looks_ahead) == (other.begun_at, other.birth_height, other.looks_ahead)
+        (self.begun_at, self.birth_height, self.looks_ahead)
+            == (other.begun_at, other.birth_height, other.looks_ahead)
     }
 }
 
@@ -142,7 +145,8 @@ impl Reader<'_> {
         Ok(self.restore()?.filter(Restore::is_dangerous))
     }
 
-    /// End of a scan by scripts: `looks_ahead` indices beyond the highest given or used index of each keychain.
+    /// End of a scan by scripts: `looks_ahead` indices beyond the highest given or used index of
+    /// each keychain.
     pub fn indices_to_ask(&self, restore: &Restore) -> Result<AskedIndices, StoreError> {
         let end = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
@@ -154,13 +158,14 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Marks this copy as restored. It gives no address and sends nothing until a scan from the wallet's birth has
-    /// reached the best block. Call this after the keychains are stored.
+    /// Marks this copy as restored. It gives no address and sends nothing until a scan from the
+    /// wallet's birth has reached the best block. Call this after the keychains are stored.
     ///
     /// # Errors
     /// Fails when there is no wallet, or the database cannot be written.
     pub fn begin_restore(&self, new: &NewRestore) -> Result<Restore, StoreError> {
-        let knows_its_past = new.source == RestoreSource::Words && !new.beside_another && self.restore()?.is_some();
+        let knows_its_past =
+            new.source == RestoreSource::Words && !new.beside_another && self.restore()?.is_some();
         if !knows_its_past {
             self.skip_unknown_past(new.skip)?;
         }
@@ -188,13 +193,16 @@ impl Tx<'_> {
         self.restore()?.ok_or(StoreError::BadValue("restore"))
     }
 
-    /// Marks the scan as begun: a stored look started at the wallet's birth, or continued such a look.
+    /// Marks the scan as begun: a stored look started at the wallet's birth, or continued such a
+    /// look.
     pub fn scan_restore(&self) -> Result<(), StoreError> {
         self.move_restore(RestoreState::Scanning)
     }
 
     pub fn note_scanned_blocks(&self, height: u32) -> Result<(), StoreError> {
-        self.connection.prepare_cached("UPDATE restore SET scanned_height = ?1")?.execute([height])?;
+        self.connection
+            .prepare_cached("UPDATE restore SET scanned_height = ?1")?
+            .execute([height])?;
         Ok(())
     }
 
@@ -212,7 +220,8 @@ impl Tx<'_> {
         if (restore.state == RestoreState::Stopped) == stopped {
             return Ok(false);
         }
-        let has_begun = restore.scanned_height.is_some() || restore.asked != AskedIndices::default();
+        let has_begun =
+            restore.scanned_height.is_some() || restore.asked != AskedIndices::default();
         let next = match (stopped, has_begun) {
             (true, _) => RestoreState::Stopped,
             (false, true) => RestoreState::Scanning,
@@ -222,8 +231,8 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Counts an unknown transaction of the wallet, at its first sight, while a restored copy's scan has not ended.
-    /// Returns whether it was counted.
+    /// Counts an unknown transaction of the wallet, at its first sight, while a restored copy's
+    /// scan has not ended. Returns whether it was counted.
     pub fn count_unknown(&self) -> Result<bool, StoreError> {
         if self.dangerous_restore()?.is_none() {
             return Ok(false);
@@ -232,12 +241,13 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Ends the scan at the best block. Both keychains continue at least `skip` indices beyond the highest index that
-    /// another copy used: its customers may still pay the indices between. Indices that this copy gave or skipped are
-    /// not skipped twice.
+    /// Ends the scan at the best block. Both keychains continue at least `skip` indices beyond the
+    /// highest index that another copy used: its customers may still pay the indices between.
+    /// Indices that this copy gave or skipped are not skipped twice.
     pub fn finish_restore(&self, at: Timestamp, skip: u32) -> Result<Restore, StoreError> {
         let last_skipped = |keychain| {
-            let others = self.highest_strange_index(keychain)?.map_or(0, |index| index.saturating_add(1));
+            let others =
+                self.highest_strange_index(keychain)?.map_or(0, |index| index.saturating_add(1));
             Ok::<_, StoreError>(others.saturating_add(skip).checked_sub(1))
         };
         if let Some(last) = last_skipped(Keychain::External)? {
@@ -246,7 +256,8 @@ impl Tx<'_> {
         if let Some(last) = last_skipped(Keychain::Internal)? {
             self.use_change_index(last)?;
         }
-        let first_given = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
+        let first_given =
+            self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
         // A backend that is asked about scripts also finds coins in blocks below the birth height.
         self.begin_below_coins()?;
         self.fix_type()?;
@@ -257,8 +268,9 @@ impl Tx<'_> {
         self.restore()?.ok_or(StoreError::BadValue("restore"))
     }
 
-    /// Skips indices that another copy may have given since this database was written and that may have no coins. A
-    /// wallet that gave no address skips none: its indices continue after those that the scan finds.
+    /// Skips indices that another copy may have given since this database was written and that may
+    /// have no coins. A wallet that gave no address skips none: its indices continue after those
+    /// that the scan finds.
     fn skip_unknown_past(&self, skip: u32) -> Result<(), StoreError> {
         let last = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
@@ -274,8 +286,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Lowers the birth height below the blocks with the wallet's coins, whatever a person entered. A look that starts
-    /// above these blocks would treat the coins as gone.
+    /// Lowers the birth height below the blocks with the wallet's coins, whatever a person entered.
+    /// A look that starts above these blocks would treat the coins as gone.
     fn begin_below_coins(&self) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -289,7 +301,9 @@ impl Tx<'_> {
 
     fn move_restore(&self, next: RestoreState) -> Result<(), StoreError> {
         if self.check_transition(next)? {
-            self.connection.prepare_cached("UPDATE restore SET state = ?1")?.execute([next.as_str()])?;
+            self.connection
+                .prepare_cached("UPDATE restore SET state = ?1")?
+                .execute([next.as_str()])?;
         }
         Ok(())
     }

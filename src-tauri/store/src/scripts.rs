@@ -1,5 +1,5 @@
-//! Scripts of ours that a backend is asked about: their states, the hot scripts, and the position of the round over all
-//! others.
+//! Scripts of ours that a backend is asked about: their states, the hot scripts, and the position
+//! of the round over all others.
 
 use bitcoin::{Script, ScriptBuf, Transaction, consensus};
 use rusqlite::{OptionalExtension as _, Row, params};
@@ -13,11 +13,12 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values;
 
-/// Most hot payments of each kind. Payments beyond are covered by the round, and by looks when they are due.
+/// Most hot payments of each kind. Payments beyond are covered by the round, and by looks when they
+/// are due.
 const HOT_MAX: u32 = 50_000;
 
-/// Number of the oldest coins, and of the largest coins, whose spends every look covers. A new transaction would choose
-/// these coins.
+/// Number of the oldest coins, and of the largest coins, whose spends every look covers. A new
+/// transaction would choose these coins.
 const HOT_COINS_MAX: u32 = 1_000;
 
 /// Position of the round over all scripts: the next number in one of its parts.
@@ -38,10 +39,8 @@ pub enum RoundPart {
     Skipped,
 }
 
-/// The owner of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptOf {
-    /// A payment.
     Payment(ScriptBuf),
     /// The wallet, at this index of a keychain.
     Wallet(Keychain, u32),
@@ -63,21 +62,26 @@ impl RoundPart {
 
     fn of_column(column: &str) -> Result<Self, StoreError> {
         let parts = [Self::Payments, Self::Change, Self::Skipped];
-        parts.into_iter().find(|part| part.as_str() == column).ok_or(StoreError::BadValue("script_round.part"))
+        parts
+            .into_iter()
+            .find(|part| part.as_str() == column)
+            .ok_or(StoreError::BadValue("script_round.part"))
     }
 }
 
 impl Reader<'_> {
     /// The last state that the backend returned for a script.
     pub fn script_state(&self, script: &Script) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT state FROM script_states WHERE script = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT state FROM script_states WHERE script = ?1")?;
         Ok(query.query_row([script.as_bytes()], |row| row.get(0)).optional()?)
     }
 
     /// Position of the round over all scripts; the start before the first look.
     pub fn round_place(&self) -> Result<RoundPlace, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT part, next FROM script_round")?;
-        let place: Option<(String, u32)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let place: Option<(String, u32)> =
+            query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         match place {
             Some((part, next)) => Ok(RoundPlace { part: RoundPart::of_column(&part)?, next }),
             None => Ok(RoundPlace::START),
@@ -85,22 +89,33 @@ impl Reader<'_> {
     }
 
     /// `seq` and script of up to `limit` payments, from `seq` on.
-    pub fn payment_scripts_from(&self, seq: u32, limit: u32) -> Result<Vec<(u32, ScriptBuf)>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT seq, script FROM payments WHERE seq >= ?1 ORDER BY seq LIMIT ?2")?;
-        let rows = query.query_map([seq, limit], |row| Ok((row.get(0)?, ScriptBuf::from_bytes(row.get(1)?))))?;
+    pub fn payment_scripts_from(
+        &self,
+        seq: u32,
+        limit: u32,
+    ) -> Result<Vec<(u32, ScriptBuf)>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT seq, script FROM payments WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
+        )?;
+        let rows = query
+            .query_map([seq, limit], |row| Ok((row.get(0)?, ScriptBuf::from_bytes(row.get(1)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     pub fn script_of_payment(&self, seq: i64) -> Result<Option<ScriptBuf>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT script FROM payments WHERE seq = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT script FROM payments WHERE seq = ?1")?;
         Ok(query.query_row([seq], |row| row.get(0).map(ScriptBuf::from_bytes)).optional()?)
     }
 
-    /// Scripts of hot payments, each once or more. A payment is hot if it is open, waits for a time or a height, or was
-    /// made since `since`. It is also hot while one of its transactions is missing, unconfirmed, or in a block above
-    /// `settled_height`.
-    pub fn hot_payments(&self, settled_height: u32, since: Timestamp) -> Result<Vec<(ScriptBuf, Urgency)>, StoreError> {
+    /// Scripts of hot payments, each once or more. A payment is hot if it is open, waits for a time
+    /// or a height, or was made since `since`. It is also hot while one of its transactions is
+    /// missing, unconfirmed, or in a block above `settled_height`.
+    pub fn hot_payments(
+        &self,
+        settled_height: u32,
+        since: Timestamp,
+    ) -> Result<Vec<(ScriptBuf, Urgency)>, StoreError> {
         let mut hot = Vec::new();
         for (query, bound, urgency) in hot_queries(settled_height, since) {
             let mut query = self.connection.prepare_cached(&format!("{query} LIMIT {HOT_MAX}"))?;
@@ -112,16 +127,20 @@ impl Reader<'_> {
         Ok(hot)
     }
 
-    /// Scripts of hot coins: the oldest and the largest unspent coins, and the inputs of our pending batches. Coins
-    /// that twins spent are hot while the twin is in no block, or in a block above `settled_height`.
+    /// Scripts of hot coins: the oldest and the largest unspent coins, and the inputs of our
+    /// pending batches. Coins that twins spent are hot while the twin is in no block, or in a block
+    /// above `settled_height`.
     pub fn hot_coins(&self, settled_height: u32) -> Result<Vec<ScriptOf>, StoreError> {
         let mut query = self.connection.prepare_cached(&coins_query())?;
         query.query_and_then([settled_height], script_of)?.collect()
     }
 
-    /// Scripts of the inputs of pending batches, each with its batch, oldest first. The outcome of the payouts depends
-    /// on these scripts.
-    pub fn scripts_of_pending_batches(&self, limit: usize) -> Result<Vec<(i64, ScriptOf)>, StoreError> {
+    /// Scripts of the inputs of pending batches, each with its batch, oldest first. The outcome of
+    /// the payouts depends on these scripts.
+    pub fn scripts_of_pending_batches(
+        &self,
+        limit: usize,
+    ) -> Result<Vec<(i64, ScriptOf)>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT b.seq, c.keychain, c.derivation_index, p.script FROM batches AS b \
              CROSS JOIN batch_inputs AS i ON i.batch_seq = b.seq CROSS JOIN coins AS c ON c.txid = i.txid AND c.vout = i.vout \
@@ -132,7 +151,10 @@ impl Reader<'_> {
     }
 
     /// Transactions that pay a payment or spend its coins, and are not known to be absent.
-    pub fn transactions_of_payment(&self, seq: i64) -> Result<Vec<(Transaction, KnownPosition)>, StoreError> {
+    pub fn transactions_of_payment(
+        &self,
+        seq: i64,
+    ) -> Result<Vec<(Transaction, KnownPosition)>, StoreError> {
         self.known(
             "SELECT t.raw, r.block_height FROM receipts AS r JOIN transactions AS t USING (txid) \
              WHERE r.payment_seq = ?1 AND r.set_aside = 0 AND r.position <> 'absent' AND ?2 IS NOT NULL \
@@ -157,12 +179,18 @@ impl Reader<'_> {
         )
     }
 
-    fn known(&self, query: &str, key: (i64, i64)) -> Result<Vec<(Transaction, KnownPosition)>, StoreError> {
+    fn known(
+        &self,
+        query: &str,
+        key: (i64, i64),
+    ) -> Result<Vec<(Transaction, KnownPosition)>, StoreError> {
         let mut query = self.connection.prepare_cached(query)?;
-        let rows = query.query_map(key, |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<u32>>(1)?)))?;
+        let rows = query
+            .query_map(key, |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<u32>>(1)?)))?;
         rows.map(|row| {
             let (raw, height) = row?;
-            let tx = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))?;
+            let tx = consensus::deserialize(&raw)
+                .map_err(|_| StoreError::BadValue("transactions.raw"))?;
             Ok((tx, height.map_or(KnownPosition::Mempool, KnownPosition::Block)))
         })
         .collect()
@@ -172,8 +200,9 @@ impl Reader<'_> {
 impl Tx<'_> {
     /// Stores the script states that the backend returned.
     pub fn save_script_states(&self, states: &[ScriptState]) -> Result<(), StoreError> {
-        let mut save =
-            self.connection.prepare_cached("INSERT OR REPLACE INTO script_states (script, state) VALUES (?1, ?2)")?;
+        let mut save = self.connection.prepare_cached(
+            "INSERT OR REPLACE INTO script_states (script, state) VALUES (?1, ?2)",
+        )?;
         for ScriptState { script, state } in states {
             save.execute(params![script.as_bytes(), state])?;
         }
@@ -188,21 +217,30 @@ impl Tx<'_> {
 
     pub fn save_round_place(&self, place: RoundPlace) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("INSERT OR REPLACE INTO script_round (one, part, next) VALUES (1, ?1, ?2)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO script_round (one, part, next) VALUES (1, ?1, ?2)",
+            )?
             .execute(params![place.part.as_str(), place.next])?;
         Ok(())
     }
 }
 
-/// Queries for hot payments, each with the value of `?1`. Each query uses its own index, so that settled payments are
-/// not read. Unindexed payments are scanned with the same conditions.
+/// Queries for hot payments, each with the value of `?1`. Each query uses its own index, so that
+/// settled payments are not read. Unindexed payments are scanned with the same conditions.
 fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgency)> {
-    let of_receipts = "SELECT p.script FROM receipts AS r JOIN payments AS p ON p.seq = r.payment_seq";
+    let of_receipts =
+        "SELECT p.script FROM receipts AS r JOIN payments AS p ON p.seq = r.payment_seq";
     let mut queries = vec![
         ("SELECT script FROM payments WHERE next_due_height >= ?1".to_owned(), 0, Urgency::Moving),
-        (format!("{of_receipts} WHERE r.block_height > ?1"), i64::from(settled_height), Urgency::Moving),
         (
-            format!("{of_receipts} WHERE r.block_height IS NULL AND r.position = 'mempool' AND ?1 IS NOT NULL"),
+            format!("{of_receipts} WHERE r.block_height > ?1"),
+            i64::from(settled_height),
+            Urgency::Moving,
+        ),
+        (
+            format!(
+                "{of_receipts} WHERE r.block_height IS NULL AND r.position = 'mempool' AND ?1 IS NOT NULL"
+            ),
             0,
             Urgency::Moving,
         ),
@@ -221,8 +259,8 @@ fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgen
     queries
 }
 
-/// The query for hot coins; `?1` is the settled height. `CROSS JOIN` keeps SQLite from starting with the coins,
-/// which are many.
+/// The query for hot coins; `?1` is the settled height. `CROSS JOIN` keeps SQLite from starting
+/// with the coins, which are many.
 fn coins_query() -> String {
     const OF_COIN: &str = "SELECT c.keychain, c.derivation_index, p.script FROM coins AS c";
     const OF_PAYMENT: &str = "LEFT JOIN payments AS p ON p.seq = c.payment_seq";
@@ -243,9 +281,10 @@ fn script_of(row: &Row<'_>) -> Result<ScriptOf, StoreError> {
     let script: Option<Vec<u8>> = row.get("script")?;
     match script {
         Some(script) => Ok(ScriptOf::Payment(ScriptBuf::from_bytes(script))),
-        None => {
-            Ok(ScriptOf::Wallet(Keychain::of_column(row.get("keychain")?), values::number(row, "derivation_index")?))
-        }
+        None => Ok(ScriptOf::Wallet(
+            Keychain::of_column(row.get("keychain")?),
+            values::number(row, "derivation_index")?,
+        )),
     }
 }
 
@@ -264,15 +303,22 @@ mod tests {
         for query in queries {
             let plan = store.read(|reader| {
                 let mut plan = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {query}"))?;
-                let steps = plan.query_map([1], |row| row.get("detail"))?.collect::<Result<Vec<String>, _>>()?;
+                let steps = plan
+                    .query_map([1], |row| row.get("detail"))?
+                    .collect::<Result<Vec<String>, _>>()?;
                 Ok::<_, StoreError>(steps)
             });
-            let scans =
-                plan.unwrap().into_iter().filter(|step| step.starts_with("SCAN") && !step.starts_with("SCAN ("));
+            let scans = plan
+                .unwrap()
+                .into_iter()
+                .filter(|step| step.starts_with("SCAN") && !step.starts_with("SCAN ("));
             // Twins are few, and so are the batches in that index.
-            let scans: Vec<_> = scans.filter(|step| !step.contains("batches_pending") && step != "SCAN t").collect();
+            let scans: Vec<_> = scans
+                .filter(|step| !step.contains("batches_pending") && step != "SCAN t")
+                .collect();
             // The oldest and the largest coins are read in index order, up to a bound.
-            let of_order = |step: &String| step.contains("coins_unspent") || step.contains("coins_by_amount");
+            let of_order =
+                |step: &String| step.contains("coins_unspent") || step.contains("coins_by_amount");
             assert!(scans.iter().all(of_order), "{query}: {scans:?}");
         }
     }

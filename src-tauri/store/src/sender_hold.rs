@@ -43,8 +43,8 @@ pub struct Hold {
 pub enum HoldCause {
     /// Staff must read the reason, act on it, and release the sender.
     UntilReleased,
-    /// As [`Self::UntilReleased`], in a restored copy. The copy does not know which payouts were cancelled or paid in
-    /// another way after its backup, and would send them.
+    /// As [`Self::UntilReleased`], in a restored copy. The copy does not know which payouts were
+    /// cancelled or paid in another way after its backup, and would send them.
     UntilCompared,
     /// A restored copy is not scanned yet: only the end of the scan releases the sender.
     Restored,
@@ -68,12 +68,18 @@ impl Reader<'_> {
     }
 
     fn stored_hold(&self) -> Result<Option<Hold>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT since, reason, is_of_restored FROM sender_hold")?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT since, reason, is_of_restored FROM sender_hold")?;
         let hold = query.query_row([], |row| {
             Ok(Hold {
                 since: Timestamp::from_ms(row.get(0)?),
                 reason: telling::read(row.get(1)?),
-                cause: if row.get(2)? { HoldCause::UntilCompared } else { HoldCause::UntilReleased },
+                cause: if row.get(2)? {
+                    HoldCause::UntilCompared
+                } else {
+                    HoldCause::UntilReleased
+                },
             })
         });
         Ok(hold.optional()?)
@@ -81,17 +87,24 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Makes the sender hold. A second reason is added to the first, so that staff read both before a release.
+    /// Makes the sender hold. A second reason is added to the first, so that staff read both before
+    /// a release.
     pub fn hold_sender(&self, since: Timestamp, reason: &impl Told) -> Result<(), StoreError> {
         self.hold(since, reason.telling(), false)
     }
 
-    /// Like [`Self::hold_sender`], for a restored copy after its scan: staff must compare the payouts that wait in it.
+    /// Like [`Self::hold_sender`], for a restored copy after its scan: staff must compare the
+    /// payouts that wait in it.
     pub fn hold_restored(&self, since: Timestamp, reason: &impl Told) -> Result<(), StoreError> {
         self.hold(since, reason.telling(), true)
     }
 
-    fn hold(&self, since: Timestamp, reason: Telling, is_of_restored: bool) -> Result<(), StoreError> {
+    fn hold(
+        &self,
+        since: Timestamp,
+        reason: Telling,
+        is_of_restored: bool,
+    ) -> Result<(), StoreError> {
         let reasons = match self.stored_hold()? {
             None => reason,
             Some(hold) if hold.reason.message.contains(&reason.message) => return Ok(()),

@@ -6,7 +6,8 @@ use super::tx::Tx;
 
 impl Reader<'_> {
     pub fn settings(&self) -> Result<Vec<(String, String)>, StoreError> {
-        let mut statement = self.connection.prepare_cached("SELECT name, value FROM settings ORDER BY name")?;
+        let mut statement =
+            self.connection.prepare_cached("SELECT name, value FROM settings ORDER BY name")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

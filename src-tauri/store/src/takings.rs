@@ -1,6 +1,7 @@
 //! Sums of the confirmed payments, by their currency and the time of their first confirmation.
 //!
-//! The index `payments_takings` holds these columns, so that 100,000 payments are summed within milliseconds.
+//! The index `payments_takings` holds these columns, so that 100,000 payments are summed within
+//! milliseconds.
 
 use std::sync::LazyLock;
 
@@ -12,11 +13,10 @@ use super::error::StoreError;
 use super::reader::Reader;
 use super::values::{self, sats};
 
-const NEXT_CURRENCY: &str =
-    "SELECT currency FROM payments WHERE state = 'CONFIRMED' AND currency > ?1 ORDER BY currency LIMIT 1";
+const NEXT_CURRENCY: &str = "SELECT currency FROM payments WHERE state = 'CONFIRMED' AND currency > ?1 ORDER BY currency LIMIT 1";
 
-/// The takings of a payment, in minor units. They are its price, or the part that its coins cover, rounded down. Staff may
-/// accept coins that are too few.
+/// The takings of a payment, in minor units. They are its price, or the part that its coins cover,
+/// rounded down. Staff may accept coins that are too few.
 pub(super) const TAKEN_MINOR: &str = "CASE WHEN paid_sats < amount_sats \
      THEN CAST(price_minor * paid_sats / amount_sats AS INTEGER) ELSE price_minor END";
 
@@ -46,14 +46,21 @@ impl Reader<'_> {
         let mut currencies: Vec<Currency> = Vec::new();
         loop {
             let last = currencies.last().map_or("", Currency::code);
-            let next = query.query_row([last], |row| Ok(values::currency(row, "currency"))).optional()?;
+            let next =
+                query.query_row([last], |row| Ok(values::currency(row, "currency"))).optional()?;
             let Some(next) = next else { return Ok(currencies) };
             currencies.push(next?);
         }
     }
 
-    /// The sum of the payments that first became CONFIRMED in a period, and still are. The end is exclusive.
-    pub fn takings(&self, currency: Currency, from: Timestamp, to: Timestamp) -> Result<TakingsRow, StoreError> {
+    /// The sum of the payments that first became CONFIRMED in a period, and still are. The end is
+    /// exclusive.
+    pub fn takings(
+        &self,
+        currency: Currency,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<TakingsRow, StoreError> {
         let mut query = self.connection.prepare_cached(&SUM)?;
         query
             .query_and_then(params![currency.code(), from.ms(), to.ms()], |row| {
@@ -79,7 +86,8 @@ mod tests {
         let plan = |sql: &str, values: &[&dyn rusqlite::ToSql]| {
             store
                 .read(|reader| {
-                    let mut plan = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+                    let mut plan =
+                        reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
                     Ok::<_, StoreError>(plan.query_row(values, |row| row.get::<_, String>(3))?)
                 })
                 .unwrap()

@@ -1,4 +1,5 @@
-//! The stored form of a sentence: JSON with its code and values. A row of an older version holds the English text alone.
+//! The stored form of a sentence: JSON with its code and values. A row of an older version holds
+//! the English text alone.
 
 use tillgate_told::Telling;
 
@@ -23,6 +24,9 @@ mod tests {
     fn a_sentence_is_read_as_it_was_written_and_an_old_text_stays() {
         let telling = Fault::TooManyCharacters { most: 12 }.telling();
         assert_eq!(read(written(&telling)), telling);
-        assert_eq!(read("it was cancelled by staff".to_owned()), Telling::of_text("it was cancelled by staff"));
+        assert_eq!(
+            read("it was cancelled by staff".to_owned()),
+            Telling::of_text("it was cancelled by staff")
+        );
     }
 }

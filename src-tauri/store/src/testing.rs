@@ -15,7 +15,9 @@ use super::tx::Tx;
 impl Reader<'_> {
     /// All bodies ever queued for a record, oldest first.
     pub fn notification_bodies(&self, subject: &Id) -> Result<Vec<Vec<u8>>, StoreError> {
-        let mut query = self.connection.prepare("SELECT body FROM notifications WHERE subject_id = ?1 ORDER BY seq")?;
+        let mut query = self
+            .connection
+            .prepare("SELECT body FROM notifications WHERE subject_id = ?1 ORDER BY seq")?;
         let bodies = query.query_map([subject.as_bytes()], |row| row.get(0))?;
         Ok(bodies.collect::<Result<_, _>>()?)
     }
@@ -32,7 +34,8 @@ impl Tx<'_> {
 impl Reader<'_> {
     /// Actor, act and subject of all audit rows, newest first.
     pub fn acts(&self) -> Result<Vec<[String; 3]>, StoreError> {
-        let mut query = self.connection.prepare("SELECT actor, act, subject FROM audit ORDER BY seq DESC")?;
+        let mut query =
+            self.connection.prepare("SELECT actor, act, subject FROM audit ORDER BY seq DESC")?;
         let acts = query.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
         Ok(acts.collect::<Result<_, _>>()?)
     }
@@ -45,7 +48,8 @@ impl Reader<'_> {
 
     /// The bytes of the database's pages in use.
     pub fn used_bytes(&self) -> Result<u64, StoreError> {
-        let value = |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
+        let value =
+            |name: &str| self.connection.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
         Ok((value("page_count")? - value("freelist_count")?) * value("page_size")?)
     }
 
@@ -62,15 +66,16 @@ impl Reader<'_> {
 
     /// `rate_id` and rate of each row of a currency.
     pub fn stored_rates(&self, currency: Currency) -> Result<Vec<(i64, String)>, StoreError> {
-        let mut query = self.connection.prepare("SELECT rate_id, rate FROM rates WHERE currency = ?1")?;
+        let mut query =
+            self.connection.prepare("SELECT rate_id, rate FROM rates WHERE currency = ?1")?;
         let rates = query.query_map([currency.code()], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rates.collect::<Result<_, _>>()?)
     }
 }
 
 impl Store {
-    /// Counts the steps of SQLite's virtual machine from now on, for all writes and for sequential reads. The number of
-    /// steps does not depend on the speed of the computer.
+    /// Counts the steps of SQLite's virtual machine from now on, for all writes and for sequential
+    /// reads. The number of steps does not depend on the speed of the computer.
     pub fn count_steps(&self) -> Arc<AtomicU64> {
         let steps = Arc::new(AtomicU64::new(0));
         let count = |connection: &mut Connection| {

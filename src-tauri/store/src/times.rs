@@ -1,4 +1,5 @@
-//! Corrects stored times: after the clock stepped forward, and at a start after a run whose clock was ahead.
+//! Corrects stored times: after the clock stepped forward, and at a start after a run whose clock
+//! was ahead.
 
 use rusqlite::params;
 use tillgate_domain::checked_clock::{is_behind_block, latest_stored};
@@ -15,8 +16,8 @@ use super::tx::Tx;
 const OFFER_VALID_MAX_MS: i64 = offer::VALID_MAX_MINUTES as i64 * 60_000;
 
 impl Reader<'_> {
-    /// The latest stored time of the records that are still open: open payments, offers, approved payouts,
-    /// notifications to repeat, and the last look.
+    /// The latest stored time of the records that are still open: open payments, offers, approved
+    /// payouts, notifications to repeat, and the last look.
     pub fn latest_open_time(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare(&format!(
             "SELECT max(at) FROM (\
@@ -32,18 +33,26 @@ impl Reader<'_> {
     }
 
     /// Offers without approval that were made after a moment.
-    pub fn offers_made_after(&self, moment: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
-        self.payouts_where("p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2", params![moment.ms(), limit])
+    pub fn offers_made_after(
+        &self,
+        moment: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(
+            "p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2",
+            params![moment.ms(), limit],
+        )
     }
 }
 
 impl Tx<'_> {
-    /// Extends the time of payments, offers and approved payouts that were open at `from`, after the clock stepped
-    /// forward by `by_ms`.
+    /// Extends the time of payments, offers and approved payouts that were open at `from`, after
+    /// the clock stepped forward by `by_ms`.
     ///
-    /// Other times also move by `by_ms`, so that no wait gets shorter. These are the quiet time before an acceptance
-    /// without confirmation, the lifetime of idempotency keys, and the retry schedules of notifications. Twins keep the
-    /// age of their discovery, and transactions that no node accepted keep the age of their signature.
+    /// Other times also move by `by_ms`, so that no wait gets shorter. These are the quiet time
+    /// before an acceptance without confirmation, the lifetime of idempotency keys, and the retry
+    /// schedules of notifications. Twins keep the age of their discovery, and transactions that no
+    /// node accepted keep the age of their signature.
     ///
     /// This reads all payments, but clocks are rarely set.
     pub fn extend_open_times(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
@@ -69,14 +78,19 @@ impl Tx<'_> {
              AND state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED'))",
             values,
         )?;
-        self.connection.execute("UPDATE twins SET noticed_at = noticed_at + ?2 WHERE noticed_at <= ?1", values)?;
+        self.connection.execute(
+            "UPDATE twins SET noticed_at = noticed_at + ?2 WHERE noticed_at <= ?1",
+            values,
+        )?;
         self.connection.execute(
             "UPDATE versions SET created_at = created_at + ?2 \
              WHERE accepted_at IS NULL AND position = 'absent' AND created_at <= ?1",
             values,
         )?;
-        self.connection
-            .execute("UPDATE idempotency SET created_at = created_at + ?2 WHERE created_at <= ?1", values)?;
+        self.connection.execute(
+            "UPDATE idempotency SET created_at = created_at + ?2 WHERE created_at <= ?1",
+            values,
+        )?;
         self.connection.execute(
             "UPDATE notifications SET first_due_at = first_due_at + ?2 WHERE head = 1 AND first_due_at <= ?1",
             values,
@@ -84,9 +98,10 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Undoes the extensions of a record at a start, if they led to times that the present clock has not reached. All
-    /// its extensions are undone, since it is unknown which were right. Times of sights, signatures, answers and due
-    /// notifications that are still in the future become `now`.
+    /// Undoes the extensions of a record at a start, if they led to times that the present clock
+    /// has not reached. All its extensions are undone, since it is unknown which were right. Times
+    /// of sights, signatures, answers and due notifications that are still in the future become
+    /// `now`.
     ///
     /// Nothing changes if the best block shows that the present clock is behind.
     pub fn undo_extensions(&self, now: Timestamp) -> Result<(), StoreError> {
@@ -126,7 +141,8 @@ impl Tx<'_> {
              WHERE state = 'NEW' AND created_at + set_forward_ms > ?1",
             [latest],
         )?;
-        // An offer may have been extended without `set_forward_ms`, but no offer is valid longer than a day.
+        // An offer may have been extended without `set_forward_ms`, but no offer is valid longer
+        // than a day.
         self.connection.execute(
             "UPDATE payouts SET expires_at = created_at + ?1 \
              WHERE state = 'NEW' AND expires_at > created_at + set_forward_ms + ?1",
@@ -136,20 +152,31 @@ impl Tx<'_> {
             "UPDATE payouts SET set_forward_ms = 0 WHERE state = 'QUEUED' AND approved_at + set_forward_ms > ?1",
             [latest],
         )?;
-        self.connection
-            .execute("UPDATE idempotency SET created_at = ?1 WHERE created_at > ?2", params![now.ms(), latest])?;
+        self.connection.execute(
+            "UPDATE idempotency SET created_at = ?1 WHERE created_at > ?2",
+            params![now.ms(), latest],
+        )?;
         self.connection.execute(
             "UPDATE notifications SET first_due_at = ?1 WHERE head = 1 AND first_due_at > ?2",
             params![now.ms(), latest],
         )?;
-        self.connection.execute("UPDATE twins SET noticed_at = ?1 WHERE noticed_at > ?2", params![now.ms(), latest])?;
-        self.connection
-            .execute("UPDATE versions SET created_at = ?1 WHERE created_at > ?2", params![now.ms(), latest])?;
+        self.connection.execute(
+            "UPDATE twins SET noticed_at = ?1 WHERE noticed_at > ?2",
+            params![now.ms(), latest],
+        )?;
+        self.connection.execute(
+            "UPDATE versions SET created_at = ?1 WHERE created_at > ?2",
+            params![now.ms(), latest],
+        )?;
         Ok(())
     }
 
     /// Makes notifications due at once if their last attempt ended after `attempted_after`.
-    pub fn repeat_at_once(&self, attempted_after: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+    pub fn repeat_at_once(
+        &self,
+        attempted_after: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         self.connection.execute(
             "UPDATE notifications SET next_attempt_at = ?2 \
              WHERE head = 1 AND attempts > 0 AND last_attempt_at > ?1 AND next_attempt_at > ?2",

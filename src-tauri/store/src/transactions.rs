@@ -1,7 +1,9 @@
-//! Stored raw transactions. A txid does not cover the witness, so the first report of a transaction may carry a bad
-//! witness. A better witness replaces it. A witness too large for relay is not stored.
+//! Stored raw transactions. A txid does not cover the witness, so the first report of a transaction
+//! may carry a bad witness. A better witness replaces it. A witness too large for relay is not
+//! stored.
 //!
-//! This module also finds unsettled transactions: a block may still change their positions, or they are missing.
+//! This module also finds unsettled transactions: a block may still change their positions, or they
+//! are missing.
 
 use std::borrow::Cow;
 
@@ -20,9 +22,10 @@ use crate::witness::{has_good_witness, spent_outputs};
 /// Most inputs of a transaction whose witnesses are checked: the writer waits for the check.
 const JUDGED_MAX: usize = 500;
 
-/// SQL condition for an unsettled transaction `t`: a block above the height `?1` may still change its position, or it
-/// is missing, or absent since `?2` or later. Each part uses its own index, so that settled transactions are not read.
-/// Without ALL, SQLite would merge the parts in the order of their txids.
+/// SQL condition for an unsettled transaction `t`: a block above the height `?1` may still change
+/// its position, or it is missing, or absent since `?2` or later. Each part uses its own index, so
+/// that settled transactions are not read. Without ALL, SQLite would merge the parts in the order
+/// of their txids.
 pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
        SELECT txid FROM receipts WHERE block_height > ?1 \
        UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
@@ -50,14 +53,18 @@ pub(super) enum Source {
 
 impl Reader<'_> {
     pub fn stored_transaction(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT raw FROM transactions WHERE txid = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT raw FROM transactions WHERE txid = ?1")?;
         let mut rows = query.query([txid.as_byte_array()])?;
         let raw: Option<Vec<u8>> = rows.next()?.map(|row| row.get("raw")).transpose()?;
-        raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))).transpose()
+        raw.map(|raw| {
+            consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))
+        })
+        .transpose()
     }
 
-    /// Whether the witness of a transaction is valid for the outputs that it spends. The answer is unknown if one of
-    /// these outputs is unknown, or there are more than `JUDGED_MAX` inputs.
+    /// Whether the witness of a transaction is valid for the outputs that it spends. The answer is
+    /// unknown if one of these outputs is unknown, or there are more than `JUDGED_MAX` inputs.
     pub fn has_good_witness(&self, tx: &Transaction) -> Result<Fact, StoreError> {
         if tx.input.len() > JUDGED_MAX {
             return Ok(Fact::Unknown);
@@ -69,9 +76,9 @@ impl Reader<'_> {
         Ok(has_good_witness(tx, &spent))
     }
 
-    /// Whether a transaction is still followed. A transaction that is gone is not followed if it was absent before
-    /// `since`, or if all payments that it pays have set it aside. A transaction without stored coins counts as
-    /// followed.
+    /// Whether a transaction is still followed. A transaction that is gone is not followed if it
+    /// was absent before `since`, or if all payments that it pays have set it aside. A transaction
+    /// without stored coins counts as followed.
     pub fn is_followed(&self, txid: &Txid, since: Timestamp) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM receipts WHERE txid = ?1 \
@@ -85,20 +92,31 @@ impl Reader<'_> {
 
     /// Transactions in neither mempool nor chain that must be broadcast again.
     pub fn missing_transactions(&self) -> Result<Vec<Transaction>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1",
+        )?;
         let rows = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
-        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
+        rows.map(|raw| {
+            consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))
+        })
+        .collect()
     }
 
-    /// Transactions of ours in no block, or in blocks above `height`. Transactions that a block up to `height` rules
-    /// out are omitted, and so are transactions gone since before `since`.
-    pub fn unsettled_transactions(&self, height: u32, since: Timestamp) -> Result<Vec<Transaction>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached(&format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}"))?;
+    /// Transactions of ours in no block, or in blocks above `height`. Transactions that a block up
+    /// to `height` rules out are omitted, and so are transactions gone since before `since`.
+    pub fn unsettled_transactions(
+        &self,
+        height: u32,
+        since: Timestamp,
+    ) -> Result<Vec<Transaction>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}"))?;
         let rows = query.query_map(params![height, since.ms()], |row| row.get::<_, Vec<u8>>(0))?;
-        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
+        rows.map(|raw| {
+            consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))
+        })
+        .collect()
     }
 
     /// Transactions of ours that blocks above `height` held or ruled out.
@@ -115,7 +133,12 @@ impl Reader<'_> {
     }
 
     /// Whether a reported transaction should replace the known one.
-    pub(super) fn is_better(&self, told: &Transaction, known: &Transaction, from: Source) -> Result<bool, StoreError> {
+    pub(super) fn is_better(
+        &self,
+        told: &Transaction,
+        known: &Transaction,
+        from: Source,
+    ) -> Result<bool, StoreError> {
         if told == known {
             return Ok(false);
         }
@@ -128,8 +151,8 @@ impl Reader<'_> {
     }
 }
 
-/// The transaction, without its witness if that is too large for relay. Nodes would not accept such a witness, and a
-/// server could report four megabytes of it with each payment.
+/// The transaction, without its witness if that is too large for relay. Nodes would not accept such
+/// a witness, and a server could report four megabytes of it with each payment.
 fn of_bounded_size(tx: &Transaction) -> Cow<'_, Transaction> {
     if is_relayed(tx) {
         return Cow::Borrowed(tx);
@@ -146,16 +169,27 @@ fn lacks_witness(tx: &Transaction) -> bool {
 
 impl Tx<'_> {
     /// Stores a transaction. The first report stays, unless its witness is bad or too large.
-    pub fn store_transaction(&self, tx: &Transaction, txid: &Txid, seen_at: Timestamp) -> Result<(), StoreError> {
+    pub fn store_transaction(
+        &self,
+        tx: &Transaction,
+        txid: &Txid,
+        seen_at: Timestamp,
+    ) -> Result<(), StoreError> {
         let stored = self
             .connection
-            .prepare_cached("INSERT OR IGNORE INTO transactions (txid, raw, first_seen_at) VALUES (?1, ?2, ?3)")?
-            .execute(params![txid.as_byte_array(), consensus::serialize(&*of_bounded_size(tx)), seen_at.ms()])?;
+            .prepare_cached(
+                "INSERT OR IGNORE INTO transactions (txid, raw, first_seen_at) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![
+                txid.as_byte_array(),
+                consensus::serialize(&*of_bounded_size(tx)),
+                seen_at.ms()
+            ])?;
         if stored > 0 { Ok(()) } else { self.mend(tx, txid, Source::InLook) }
     }
 
-    /// Replaces the witness of a stored transaction by a freshly requested witness, unless the stored witness is known
-    /// to be better.
+    /// Replaces the witness of a stored transaction by a freshly requested witness, unless the
+    /// stored witness is known to be better.
     pub fn mend_transaction(&self, tx: &Transaction, txid: &Txid) -> Result<(), StoreError> {
         self.mend(tx, txid, Source::Afresh)
     }
@@ -203,11 +237,18 @@ mod tests {
         assert_eq!(txid, second.compute_txid());
         let stored = move |tx: &Tx<'_>| {
             tx.mend_transaction(&first, &txid)?;
-            assert!(tx.stored_transaction(&txid)?.is_none(), "a fresh witness does not store a new transaction");
+            assert!(
+                tx.stored_transaction(&txid)?.is_none(),
+                "a fresh witness does not store a new transaction"
+            );
             for told in [&first, &second] {
                 tx.store_transaction(told, &txid, Timestamp::from_ms(0))?;
             }
-            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&first), "a look may repeat the stored witness");
+            assert_eq!(
+                tx.stored_transaction(&txid)?.as_ref(),
+                Some(&first),
+                "a look may repeat the stored witness"
+            );
             tx.mend_transaction(&second, &txid)?;
             assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&second));
             Ok::<_, StoreError>(())
@@ -267,8 +308,11 @@ mod tests {
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let plan = store.read(|reader| {
             let unsettled = format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}");
-            let mut query = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {unsettled}"))?;
-            let steps = query.query_map([1, 1], |row| row.get("detail"))?.collect::<Result<Vec<String>, _>>()?;
+            let mut query =
+                reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {unsettled}"))?;
+            let steps = query
+                .query_map([1, 1], |row| row.get("detail"))?
+                .collect::<Result<Vec<String>, _>>()?;
             Ok::<_, StoreError>(steps)
         });
         let scans: Vec<_> = plan

@@ -1,4 +1,5 @@
-//! Twins: transactions that spend coins of this wallet but were not made here. Another copy of the wallet made them.
+//! Twins: transactions that spend coins of this wallet but were not made here. Another copy of the
+//! wallet made them.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Amount, Script, Transaction, TxOut, Txid, consensus};
@@ -20,7 +21,8 @@ const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.pay
 pub struct TwinRow {
     pub txid: Txid,
     pub noticed_at: Timestamp,
-    /// Time of its block or of its mempool entry, as the backend first reported it; `noticed_at` until then.
+    /// Time of its block or of its mempool entry, as the backend first reported it; `noticed_at`
+    /// until then.
     pub made_at: Timestamp,
     /// Its position at the last look.
     pub position: Position,
@@ -49,7 +51,8 @@ impl TwinRow {
         Ok(Self {
             txid: values::txid(row, "txid")?,
             noticed_at: values::time(row, "noticed_at")?,
-            made_at: values::optional_time(row, "made_at")?.map_or_else(|| values::time(row, "noticed_at"), Ok)?,
+            made_at: values::optional_time(row, "made_at")?
+                .map_or_else(|| values::time(row, "noticed_at"), Ok)?,
             position: values::batch_position(row)?,
             is_matched: row.get("is_matched")?,
             conflict_height: row.get("conflict_height")?,
@@ -73,15 +76,21 @@ impl Reader<'_> {
     }
 
     pub fn is_twin(&self, txid: &Txid) -> Result<bool, StoreError> {
-        Ok(self.connection.prepare_cached("SELECT 1 FROM twins WHERE txid = ?1")?.exists([txid.as_byte_array()])?)
+        Ok(self
+            .connection
+            .prepare_cached("SELECT 1 FROM twins WHERE txid = ?1")?
+            .exists([txid.as_byte_array()])?)
     }
 
-    /// Twins that a block may still affect: all but those deep in the chain, or ruled out by a deep block.
+    /// Twins that a block may still affect: all but those deep in the chain, or ruled out by a deep
+    /// block.
     pub fn pending_twins(&self, tip_height: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",
         )?;
-        query.query_and_then([decided_up_to(tip_height)], |row| values::txid(row, "txid"))?.collect()
+        query
+            .query_and_then([decided_up_to(tip_height)], |row| values::txid(row, "txid"))?
+            .collect()
     }
 
     /// Twins in no block that are not known to be ruled out for good, the first noticed first.
@@ -94,9 +103,9 @@ impl Reader<'_> {
 
     /// The first noticed twin in the mempool, even if a block held it before.
     pub fn twin_in_mempool(&self) -> Result<Option<Txid>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT txid FROM twins WHERE position = 'mempool' ORDER BY noticed_at, txid LIMIT 1")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT txid FROM twins WHERE position = 'mempool' ORDER BY noticed_at, txid LIMIT 1",
+        )?;
         let mut rows = query.query([])?;
         rows.next()?.map(|row| values::txid(row, "txid")).transpose()
     }
@@ -106,11 +115,19 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT p.seq, p.batch_seq FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq WHERE o.txid = ?1",
         )?;
-        query.query_and_then([txid.as_byte_array()], |row| Ok((row.get("seq")?, row.get("batch_seq")?)))?.collect()
+        query
+            .query_and_then([txid.as_byte_array()], |row| {
+                Ok((row.get("seq")?, row.get("batch_seq")?))
+            })?
+            .collect()
     }
 
     /// Twins noticed since `since`, the first made first.
-    pub fn twins_noticed_since(&self, since: Timestamp, limit: u32) -> Result<Vec<TwinRow>, StoreError> {
+    pub fn twins_noticed_since(
+        &self,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<TwinRow>, StoreError> {
         self.twins(
             "WHERE w.noticed_at >= ?1 ORDER BY ifnull(w.made_at, w.noticed_at), w.txid LIMIT ?2",
             params![since.ms(), limit],
@@ -118,12 +135,13 @@ impl Reader<'_> {
     }
 
     pub fn twins_noticed_since_count(&self, since: Timestamp) -> Result<u64, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT count(*) FROM twins WHERE noticed_at >= ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT count(*) FROM twins WHERE noticed_at >= ?1")?;
         Ok(query.query_row([since.ms()], |row| row.get(0))?)
     }
 
-    /// Satoshis that other copies paid in transactions made since `begin`, without fees and SENT payouts. Absent
-    /// transactions, and those ruled out, count as nothing.
+    /// Satoshis that other copies paid in transactions made since `begin`, without fees and SENT
+    /// payouts. Absent transactions, and those ruled out, count as nothing.
     pub fn paid_by_twins_since(&self, begin: Timestamp) -> Result<u64, StoreError> {
         let twins = self.twins(
             "WHERE (w.made_at >= ?1 OR (w.made_at IS NULL AND w.noticed_at >= ?1)) AND w.position <> 'absent' \
@@ -133,7 +151,8 @@ impl Reader<'_> {
         let mut paid_sats = 0u64;
         for twin in twins {
             let outputs_sats: u64 = twin.tx.output.iter().map(|output| output.value.to_sat()).sum();
-            let ours_sats = self.coins_made_sats(&twin.txid)?.saturating_add(self.sent_sats(&twin.txid)?);
+            let ours_sats =
+                self.coins_made_sats(&twin.txid)?.saturating_add(self.sent_sats(&twin.txid)?);
             paid_sats = paid_sats.saturating_add(outputs_sats.saturating_sub(ours_sats));
         }
         Ok(paid_sats)
@@ -141,21 +160,26 @@ impl Reader<'_> {
 
     /// Sum that a transaction pays to this wallet: change, and addresses with or without a payment.
     fn coins_made_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1",
+        )?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
     /// Whether a payout is SENT by a twin.
     pub fn has_sent(&self, txid: &Txid) -> Result<bool, StoreError> {
-        Ok(self.connection.prepare_cached(&format!("SELECT 1 {SENT_BY}"))?.exists([txid.as_byte_array()])?)
+        Ok(self
+            .connection
+            .prepare_cached(&format!("SELECT 1 {SENT_BY}"))?
+            .exists([txid.as_byte_array()])?)
     }
 
     /// Sum of the payouts that are SENT by a twin.
     pub fn sent_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
-        let mut query =
-            self.connection.prepare_cached(&format!("SELECT ifnull(sum(p.amount_sats), 0) AS sats {SENT_BY}"))?;
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT ifnull(sum(p.amount_sats), 0) AS sats {SENT_BY}"))?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
@@ -175,11 +199,13 @@ impl Reader<'_> {
         Ok(query.exists([batch_seq])?)
     }
 
-    /// The payouts that a twin in a block at `height` pays by a number (`outputs`) of equal outputs.
+    /// The payouts that a twin in a block at `height` pays by a number (`outputs`) of equal
+    /// outputs.
     ///
-    /// Each payout has the outputs' address and exact amount, was requested before that block, and is not paid by
-    /// another mined twin. A payout that is not FAILED is left out once a node or a block has a transaction of ours
-    /// that pays it. QUEUED payouts come first, then FAILED payouts, then offers, each kind oldest first.
+    /// Each payout has the outputs' address and exact amount, was requested before that block, and
+    /// is not paid by another mined twin. A payout that is not FAILED is left out once a node or a
+    /// block has a transaction of ours that pays it. QUEUED payouts come first, then FAILED
+    /// payouts, then offers, each kind oldest first.
     pub fn payouts_to_match(
         &self,
         (script, amount_sats): (&Script, u64),
@@ -201,18 +227,20 @@ impl Reader<'_> {
         query.query_and_then(values, |row| Ok(row.get("seq")?))?.collect()
     }
 
-    /// A mined twin with an unmatched output that pays this unmatched payout exactly: its txid and the output's index.
+    /// A mined twin with an unmatched output that pays this unmatched payout exactly: its txid and
+    /// the output's index.
     pub fn unmatched_twin_of(&self, payout_seq: i64) -> Result<Option<(Txid, u32)>, StoreError> {
         let Some(payout) = self.payout_by_seq(payout_seq)? else { return Ok(None) };
-        let output = TxOut { value: Amount::from_sat(payout.amount_sats), script_pubkey: payout.script };
+        let output =
+            TxOut { value: Amount::from_sat(payout.amount_sats), script_pubkey: payout.script };
         let twins = self.twins(
             "JOIN payouts AS p ON p.seq = ?2 \
              WHERE instr(t.raw, ?1) > 0 AND w.block_height > ifnull(p.asked_above, -1) ORDER BY w.block_height, w.txid",
             params![consensus::serialize(&output), payout_seq],
         )?;
-        let mut is_matched = self
-            .connection
-            .prepare_cached("SELECT 1 FROM twin_outputs WHERE txid = ?1 AND (vout = ?2 OR payout_seq = ?3)")?;
+        let mut is_matched = self.connection.prepare_cached(
+            "SELECT 1 FROM twin_outputs WHERE txid = ?1 AND (vout = ?2 OR payout_seq = ?3)",
+        )?;
         for twin in twins {
             for (vout, _) in (0u32..).zip(&twin.tx.output).filter(|(_, it)| **it == output) {
                 if !is_matched.exists(params![twin.txid.as_byte_array(), vout, payout_seq])? {
@@ -223,9 +251,10 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// The last noticed twin that pays any amount to this script and is not ruled out for good. The same price in fiat
-    /// is another amount a minute later, so the address decides alone. A payout that was requested after the twin was
-    /// noticed shows that somebody wants the address paid again, so the twin is left out from then on.
+    /// The last noticed twin that pays any amount to this script and is not ruled out for good. The
+    /// same price in fiat is another amount a minute later, so the address decides alone. A payout
+    /// that was requested after the twin was noticed shows that somebody wants the address paid
+    /// again, so the twin is left out from then on.
     pub fn twin_that_paid(&self, script: &Script) -> Result<Option<PaidByTwin>, StoreError> {
         let twins = self.twins(
             "WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 \
@@ -237,7 +266,8 @@ impl Reader<'_> {
         Ok(twins.into_iter().find_map(|twin| {
             let TwinRow { txid, noticed_at, made_at, tx, .. } = twin;
             let paid = tx.output.iter().filter(|output| output.script_pubkey.as_script() == script);
-            let amount_sats = paid.map(|output| output.value.to_sat()).reduce(u64::saturating_add)?;
+            let amount_sats =
+                paid.map(|output| output.value.to_sat()).reduce(u64::saturating_add)?;
             Some(PaidByTwin { txid, amount_sats, noticed_at, made_at })
         }))
     }
@@ -278,9 +308,16 @@ impl Tx<'_> {
     }
 
     /// Stores the payout that an output of a twin pays.
-    pub fn store_twin_output(&self, txid: &Txid, vout: u32, payout_seq: i64) -> Result<(), StoreError> {
+    pub fn store_twin_output(
+        &self,
+        txid: &Txid,
+        vout: u32,
+        payout_seq: i64,
+    ) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("INSERT INTO twin_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)")?
+            .prepare_cached(
+                "INSERT INTO twin_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)",
+            )?
             .execute(params![txid.as_byte_array(), vout, payout_seq])?;
         Ok(())
     }

@@ -6,7 +6,8 @@ use rusqlite::Connection;
 
 use super::reader::Reader;
 
-/// A transaction of the only writer: all of its changes are committed together or not at all. Reads see its writes.
+/// A transaction of the only writer: all of its changes are committed together or not at all. Reads
+/// see its writes.
 pub struct Tx<'a> {
     reader: Reader<'a>,
 }

@@ -31,8 +31,8 @@ impl Columns for Row<'_> {
     }
 }
 
-/// Reads columns in the order of the statement, which saves a wide row hundreds of comparisons. Test builds check the
-/// names.
+/// Reads columns in the order of the statement, which saves a wide row hundreds of comparisons.
+/// Test builds check the names.
 pub(super) struct InOrder<'a> {
     row: &'a Row<'a>,
     next: Cell<usize>,
@@ -47,7 +47,11 @@ impl<'a> InOrder<'a> {
 impl Columns for InOrder<'_> {
     fn get_ref(&self, column: &'static str) -> Result<ValueRef<'_>, StoreError> {
         let index = self.next.replace(self.next.get() + 1);
-        debug_assert_eq!(self.row.as_ref().column_name(index), Ok(column), "columns are read in the statement's order");
+        debug_assert_eq!(
+            self.row.as_ref().column_name(index),
+            Ok(column),
+            "columns are read in the statement's order"
+        );
         Ok(self.row.get_ref(index)?)
     }
 }
@@ -62,12 +66,18 @@ pub(super) fn sats(row: &impl Columns, column: &'static str) -> Result<u64, Stor
     u64::try_from(value).map_err(|_| StoreError::BadValue(column))
 }
 
-pub(super) fn optional_sats(row: &impl Columns, column: &'static str) -> Result<Option<u64>, StoreError> {
+pub(super) fn optional_sats(
+    row: &impl Columns,
+    column: &'static str,
+) -> Result<Option<u64>, StoreError> {
     let value: Option<i64> = row.value(column)?;
     value.map(u64::try_from).transpose().map_err(|_| StoreError::BadValue(column))
 }
 
-pub(super) fn number<T: TryFrom<i64>>(row: &impl Columns, column: &'static str) -> Result<T, StoreError> {
+pub(super) fn number<T: TryFrom<i64>>(
+    row: &impl Columns,
+    column: &'static str,
+) -> Result<T, StoreError> {
     let value: i64 = row.value(column)?;
     T::try_from(value).map_err(|_| StoreError::BadValue(column))
 }
@@ -76,7 +86,10 @@ pub(super) fn time(row: &impl Columns, column: &'static str) -> Result<Timestamp
     Ok(Timestamp::from_ms(row.value(column)?))
 }
 
-pub(super) fn optional_time(row: &impl Columns, column: &'static str) -> Result<Option<Timestamp>, StoreError> {
+pub(super) fn optional_time(
+    row: &impl Columns,
+    column: &'static str,
+) -> Result<Option<Timestamp>, StoreError> {
     let value: Option<i64> = row.value(column)?;
     Ok(value.map(Timestamp::from_ms))
 }
@@ -85,7 +98,10 @@ pub(super) fn id(row: &impl Columns, column: &'static str) -> Result<Id, StoreEr
     Ok(Id::from_bytes(row.value(column)?))
 }
 
-pub(super) fn optional_id(row: &impl Columns, column: &'static str) -> Result<Option<Id>, StoreError> {
+pub(super) fn optional_id(
+    row: &impl Columns,
+    column: &'static str,
+) -> Result<Option<Id>, StoreError> {
     let value: Option<[u8; 20]> = row.value(column)?;
     Ok(value.map(Id::from_bytes))
 }
@@ -94,12 +110,18 @@ pub(super) fn txid(row: &impl Columns, column: &'static str) -> Result<Txid, Sto
     Ok(Txid::from_byte_array(row.value(column)?))
 }
 
-pub(super) fn optional_txid(row: &impl Columns, column: &'static str) -> Result<Option<Txid>, StoreError> {
+pub(super) fn optional_txid(
+    row: &impl Columns,
+    column: &'static str,
+) -> Result<Option<Txid>, StoreError> {
     let value: Option<[u8; 32]> = row.value(column)?;
     Ok(value.map(Txid::from_byte_array))
 }
 
-pub(super) fn block_hash(row: &impl Columns, column: &'static str) -> Result<BlockHash, StoreError> {
+pub(super) fn block_hash(
+    row: &impl Columns,
+    column: &'static str,
+) -> Result<BlockHash, StoreError> {
     Ok(BlockHash::from_byte_array(row.value(column)?))
 }
 
@@ -108,7 +130,10 @@ pub(super) fn text<'a>(row: &'a impl Columns, column: &'static str) -> Result<&'
 }
 
 /// A value stored as its text (a state, a kind).
-pub(super) fn parsed<T: FromStr>(row: &impl Columns, column: &'static str) -> Result<T, StoreError> {
+pub(super) fn parsed<T: FromStr>(
+    row: &impl Columns,
+    column: &'static str,
+) -> Result<T, StoreError> {
     text(row, column)?.parse().map_err(|_| StoreError::BadValue(column))
 }
 
@@ -127,7 +152,10 @@ pub(super) fn txids_column(txids: &[Txid]) -> Vec<u8> {
 
 pub(super) fn txids(row: &impl Columns, column: &'static str) -> Result<Vec<Txid>, StoreError> {
     let bytes: Vec<u8> = row.value(column)?;
-    bytes.chunks(32).map(|chunk| Txid::from_slice(chunk).map_err(|_| StoreError::BadValue(column))).collect()
+    bytes
+        .chunks(32)
+        .map(|chunk| Txid::from_slice(chunk).map_err(|_| StoreError::BadValue(column)))
+        .collect()
 }
 
 /// A transaction's position as the columns `position` and `block_height`.

@@ -1,5 +1,5 @@
-//! The only writer: a thread that commits all waiting writes in groups. If no other write waits, a short write may be
-//! committed on its caller's thread, with the same connection.
+//! The only writer: a thread that commits all waiting writes in groups. If no other write waits, a
+//! short write may be committed on its caller's thread, with the same connection.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,10 +27,12 @@ const QUEUE_MAX: usize = 4_096;
 /// Most writes in one commit, so that no write waits long for its answer.
 const GROUP_MAX: usize = 512;
 
-/// Takes the write lock at the start, so that no transaction fails later because another process has the lock.
+/// Takes the write lock at the start, so that no transaction fails later because another process
+/// has the lock.
 const BEGIN: &str = "BEGIN IMMEDIATE";
 
-/// A commit faster than this may run on a caller's thread: it blocks the thread no longer than other work does.
+/// A commit faster than this may run on a caller's thread: it blocks the thread no longer than
+/// other work does.
 const QUICK: Duration = Duration::from_millis(1);
 
 /// Error for the writes of a group after another write ended its transaction.
@@ -70,7 +72,11 @@ impl Failed {
 }
 
 impl Writer {
-    pub(super) fn start(mut connection: Connection, file: &Path, threads: &Threads) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        mut connection: Connection,
+        file: &Path,
+        threads: &Threads,
+    ) -> Result<Self, StoreError> {
         let checkpoints = Checkpoints::start(&mut connection, file, threads)?;
         let connection = Mutex::new(connection);
         let (committed, heard) = Committed::channel();
@@ -83,16 +89,26 @@ impl Writer {
         });
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
         let queue = Queue(jobs);
-        let deferred_indexing = DeferredIndexing::start(queue.clone(), file, committed, heard, threads)?;
+        let deferred_indexing =
+            DeferredIndexing::start(queue.clone(), file, committed, heard, threads)?;
         let writer = Arc::clone(&shared);
-        let thread = threads
-            .start(THREAD, "store-writer", move || writer.run(waiting))
-            .map_err(|source| StoreError::Io { action: "starting the database's writer", source })?;
-        Ok(Self { queue: Some(queue), thread, shared, deferred_indexing, _checkpoints: checkpoints })
+        let thread = threads.start(THREAD, "store-writer", move || writer.run(waiting)).map_err(
+            |source| StoreError::Io { action: "starting the database's writer", source },
+        )?;
+        Ok(Self {
+            queue: Some(queue),
+            thread,
+            shared,
+            deferred_indexing,
+            _checkpoints: checkpoints,
+        })
     }
 
     /// Runs a write on the writer's thread and waits for its answer.
-    pub(super) async fn write<T, E>(&self, (job, answer): (Job, oneshot::Receiver<Result<T, E>>)) -> Result<T, E>
+    pub(super) async fn write<T, E>(
+        &self,
+        (job, answer): (Job, oneshot::Receiver<Result<T, E>>),
+    ) -> Result<T, E>
     where
         E: From<StoreError>,
     {
@@ -101,7 +117,10 @@ impl Writer {
     }
 
     /// Like [`Self::write`], for a short write, which may run on its caller's thread.
-    pub(super) async fn write_short<T, E>(&self, (job, answer): (Job, oneshot::Receiver<Result<T, E>>)) -> Result<T, E>
+    pub(super) async fn write_short<T, E>(
+        &self,
+        (job, answer): (Job, oneshot::Receiver<Result<T, E>>),
+    ) -> Result<T, E>
     where
         E: From<StoreError>,
     {
@@ -112,7 +131,11 @@ impl Writer {
         }
     }
 
-    async fn on_writer_thread<T, E>(&self, job: Job, answer: oneshot::Receiver<Result<T, E>>) -> Result<T, E>
+    async fn on_writer_thread<T, E>(
+        &self,
+        job: Job,
+        answer: oneshot::Receiver<Result<T, E>>,
+    ) -> Result<T, E>
     where
         E: From<StoreError>,
     {
@@ -138,11 +161,12 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits until the database is closed. The last connection to close checkpoints the WAL, so that a stopped program
-    /// leaves a single complete file.
+    /// Waits until the database is closed. The last connection to close checkpoints the WAL, so
+    /// that a stopped program leaves a single complete file.
     fn drop(&mut self) {
         let waits = !self.thread.is_current();
-        // The writer's thread must not wait for the indexing thread, which may wait for the writer's thread.
+        // The writer's thread must not wait for the indexing thread, which may wait for the
+        // writer's thread.
         self.deferred_indexing.stop(waits);
         drop(self.queue.take());
         if waits {
@@ -178,8 +202,8 @@ impl Shared {
             // A caller panicked within a transaction, so the state of the connection is unknown.
             let Ok(connection) = self.connection.lock() else { return };
             let begun = run_sql(&connection, BEGIN).map_err(|error| error.to_string());
-            // Writes that came while another process held the lock have waited, too. They fail with this group and do
-            // not wait again.
+            // Writes that came while another process held the lock have waited, too. They fail with
+            // this group and do not wait again.
             while begun.is_err()
                 && group.len() < QUEUE_MAX
                 && let Ok(job) = waiting.try_recv()
@@ -208,7 +232,12 @@ impl Shared {
         None
     }
 
-    fn commit_group(&self, connection: &Connection, begun: Result<(), String>, group: &mut Vec<Job>) {
+    fn commit_group(
+        &self,
+        connection: &Connection,
+        begun: Result<(), String>,
+        group: &mut Vec<Job>,
+    ) {
         let mut writable = begun.map_err(Failed::for_sure);
         let alone = group.len() == 1;
         let mut answers: Vec<Box<dyn Answer>> = Vec::with_capacity(group.len());
@@ -247,12 +276,14 @@ impl Shared {
                 && let Err(error) = overwrite(connection)
             {
                 tracing::error!(%error, "a failed commit stays in the WAL: only a restart shows whether it is stored");
-                // The callers must not be told that nothing was stored. They get no answer, and the program ends.
+                // The callers must not be told that nothing was stored. They get no answer, and the
+                // program ends.
                 std::mem::forget(answers);
                 return self.threads.end(THREAD);
             }
         } else if after_others {
-            // A commit without changes is not announced: a listener that retries after each commit would never stop.
+            // A commit without changes is not announced: a listener that retries after each commit
+            // would never stop.
             self.committed.tell();
         }
         for answer in answers {
@@ -266,19 +297,24 @@ impl Shared {
             return Err(Failed::for_sure("a fail point refused the commit"));
         }
         let started = Instant::now();
-        let committed = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        let committed =
+            connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         self.quick.store(started.elapsed() < QUICK, Ordering::Relaxed);
         fail_points::pass(Point::CommitAfter);
         committed.map(|_| ()).map_err(|error| Failed {
             // A full disk leaves an incomplete commit in the WAL, and a busy database leaves none.
-            may_survive: !matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy)),
+            may_survive: !matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy)
+            ),
             reason: StoreError::from(error).to_string(),
         })
     }
 }
 
-/// Removes the remains of a failed commit from the WAL. A new commit overwrites their first page. The later pages
-/// become invalid, because the checksum of each page of the WAL covers the pages before it.
+/// Removes the remains of a failed commit from the WAL. A new commit overwrites their first page.
+/// The later pages become invalid, because the checksum of each page of the WAL covers the pages
+/// before it.
 fn overwrite(connection: &Connection) -> Result<(), StoreError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     // Writes one page without changing it.

@@ -1,5 +1,6 @@
-//! A sentence for people as a code with values. The English sentence goes to the API, the log and the command line; the
-//! window words the code in the person's language. Nothing is translated from a finished sentence.
+//! A sentence for people as a code with values. The English sentence goes to the API, the log and
+//! the command line; the window words the code in the person's language. Nothing is translated from
+//! a finished sentence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
@@ -9,8 +10,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Derives [`Told`] from the texts that `#[error("…")]` gives for `thiserror`. The code is the name of the type without
-/// `Error` and the name of the variant. The values are the places of the text.
+/// Derives [`Told`] from the texts that `#[error("…")]` gives for `thiserror`. The code is the name
+/// of the type without `Error` and the name of the variant. The values are the places of the text.
 pub use tillgate_told_derive::Told;
 
 /// A sentence for people: its code, its values, and its English text.
@@ -121,12 +122,14 @@ impl<T: Told + ?Sized> Told for Box<T> {
     }
 }
 
-/// The English texts of sentences by their codes. A place of a text is the name of a value in braces.
+/// The English texts of sentences by their codes. A place of a text is the name of a value in
+/// braces.
 #[derive(Debug, Default)]
 pub struct Sentences(pub BTreeMap<&'static str, &'static str>, BTreeSet<&'static str>);
 
 impl Sentences {
-    /// Whether the sentences of this type are asked for the first time. Two types may be within each other.
+    /// Whether the sentences of this type are asked for the first time. Two types may be within
+    /// each other.
     pub fn is_first(&mut self, type_name: &'static str) -> bool {
         self.1.insert(type_name)
     }
@@ -137,12 +140,15 @@ impl Sentences {
     /// Another sentence has the same code.
     pub fn add(&mut self, code: &'static str, english: &'static str) {
         let before = self.0.insert(code, english);
-        assert!(before.is_none_or(|before| before == english), "{code} is the code of two sentences");
+        assert!(
+            before.is_none_or(|before| before == english),
+            "{code} is the code of two sentences"
+        );
     }
 }
 
-/// A place in a derived sentence. A [`Sum`] and a [`Time`] keep their kind. A value that can be told becomes a sentence
-/// within the sentence. Any other value becomes its text.
+/// A place in a derived sentence. A [`Sum`] and a [`Time`] keep their kind. A value that can be
+/// told becomes a sentence within the sentence. Any other value becomes its text.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Place<'a, T: ?Sized>(pub &'a T);

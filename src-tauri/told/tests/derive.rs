@@ -1,5 +1,4 @@
 //! The codes and values that `Told` derives.
-#![allow(missing_docs)]
 
 use std::collections::BTreeMap;
 
@@ -48,7 +47,9 @@ fn text(telling: &Telling, name: &str) -> String {
 
 #[test]
 fn a_sentence_has_the_code_and_values_of_its_text() {
-    let held = SaveError::Held { path: "/b".to_owned(), name: " a ".to_owned(), cause: DiskError::Full }.telling();
+    let held =
+        SaveError::Held { path: "/b".to_owned(), name: " a ".to_owned(), cause: DiskError::Full }
+            .telling();
     assert_eq!(held.code, "SAVE_HELD");
     assert_eq!(held.message, "/b holds \"a\", more than 3: the disk is full");
     let values = ["path", "name", "most", "cause"].map(|name| text(&held, name));
@@ -92,14 +93,18 @@ fn due() -> Telling {
 #[test]
 fn a_sum_and_a_time_keep_their_kind_and_a_text_that_looks_like_one_is_a_text() {
     let due = due();
-    assert_eq!(due.message, "0.50 BTC of 29.4 are due until 2026-01-01T00:00:00Z, with a fee of 3 BTC");
+    assert_eq!(
+        due.message,
+        "0.50 BTC of 29.4 are due until 2026-01-01T00:00:00Z, with a fee of 3 BTC"
+    );
     let values = ["sum", "reference", "due", "fee"].map(|name| text(&due, name));
     assert_eq!(values, ["sum 0.50", "29.4", "time 2026-01-01T00:00:00Z", "sum 3"]);
 }
 
 #[test]
 fn an_expression_keeps_its_kind_and_a_form_makes_a_text() {
-    let borrowed = BillError::Borrowed { sum: Sum("1.5".to_owned()), at: "12:00".to_owned() }.telling();
+    let borrowed =
+        BillError::Borrowed { sum: Sum("1.5".to_owned()), at: "12:00".to_owned() }.telling();
     let values = ["sum", "at", "sum_2"].map(|name| text(&borrowed, name));
     assert_eq!(values, ["sum 1.5", "time 12:00", "Sum(\"1.5\")"]);
     let alone = BillError::Alone(Sum("1.5".to_owned())).telling();
@@ -108,8 +113,10 @@ fn an_expression_keeps_its_kind_and_a_form_makes_a_text() {
 
 #[test]
 fn the_values_are_read_again_as_they_were_written() {
-    let nested =
-        Telling { values: BTreeMap::from([("why".to_owned(), TellingValue::Telling(Box::new(due())))]), ..due() };
+    let nested = Telling {
+        values: BTreeMap::from([("why".to_owned(), TellingValue::Telling(Box::new(due())))]),
+        ..due()
+    };
     let written = serde_json::to_value(&nested).unwrap();
     let within = &written["values"]["why"]["values"];
     assert_eq!(within["sum"], serde_json::json!({ "sum": "0.50" }));

@@ -108,7 +108,11 @@ impl Client {
 
     /// A request to `path` (from the root) with this key; the caller adds headers and a body.
     pub fn request(&self, method: Method, path: &str) -> axum::http::request::Builder {
-        let uri = if path.starts_with("http://") { path.to_owned() } else { format!("{}{path}", self.base) };
+        let uri = if path.starts_with("http://") {
+            path.to_owned()
+        } else {
+            format!("{}{path}", self.base)
+        };
         Request::builder().method(method).uri(uri).header(AUTHORIZATION, self.key.basic())
     }
 
@@ -153,7 +157,10 @@ impl Client {
     /// A request with a JSON document.
     pub fn json_request(&self, method: Method, path: &str, body: &Value) -> Request<Body> {
         let bytes = serde_json::to_vec(body).unwrap();
-        self.request(method, path).header(CONTENT_TYPE, "application/json").body(Body::from(bytes)).unwrap()
+        self.request(method, path)
+            .header(CONTENT_TYPE, "application/json")
+            .body(Body::from(bytes))
+            .unwrap()
     }
 
     /// The current record of a payment.

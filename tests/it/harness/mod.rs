@@ -1,5 +1,6 @@
-//! The base of the scenarios: the program as a process, a client, a shop that receives notifications, and an
-//! independent check of their signatures. It never waits for a fixed time, only for conditions.
+//! The base of the scenarios: the program as a process, a client, a shop that receives
+//! notifications, and an independent check of their signatures. It never waits for a fixed time,
+//! only for conditions.
 
 pub mod client;
 pub mod program;

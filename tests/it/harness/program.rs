@@ -88,7 +88,10 @@ impl Program {
         let output = self.output(&[args, &["--json"]].concat());
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-            panic!("{args:?} printed no JSON ({error}): {}", String::from_utf8_lossy(&output.stdout))
+            panic!(
+                "{args:?} printed no JSON ({error}): {}",
+                String::from_utf8_lossy(&output.stdout)
+            )
         })
     }
 
@@ -219,11 +222,16 @@ pub fn serve(mut command: Command) -> (Child, String) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (lines, ready) = mpsc::channel();
     let stdout = BufReader::new(child.stdout.take().unwrap());
-    std::thread::spawn(move || stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
-    // The log is drained, so that a full pipe does not stop the gateway; it is shown if a start fails.
+    std::thread::spawn(move || {
+        stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line)))
+    });
+    // The log is drained, so that a full pipe does not stop the gateway; it is shown if a start
+    // fails.
     let (log_lines, log) = mpsc::channel();
     let stderr = BufReader::new(child.stderr.take().unwrap());
-    std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(log_lines.send(line))));
+    std::thread::spawn(move || {
+        stderr.lines().map_while(Result::ok).for_each(|line| drop(log_lines.send(line)))
+    });
     match ready.recv_timeout(TIMEOUT) {
         Ok(line) => {
             let event: Value = serde_json::from_str(&line).unwrap();
@@ -233,7 +241,10 @@ pub fn serve(mut command: Command) -> (Child, String) {
         Err(_) => {
             drop(child.kill());
             drop(child.wait());
-            panic!("the gateway did not become ready:\n{}", log.try_iter().collect::<Vec<_>>().join("\n"));
+            panic!(
+                "the gateway did not become ready:\n{}",
+                log.try_iter().collect::<Vec<_>>().join("\n")
+            );
         }
     }
 }

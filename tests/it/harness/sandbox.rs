@@ -1,5 +1,5 @@
-//! The simulated customer, chain and clock, through the sandbox's calls. Sums of Bitcoin are kept in satoshis and
-//! written with 8 decimals, so that no test counts in floats.
+//! The simulated customer, chain and clock, through the sandbox's calls. Sums of Bitcoin are kept
+//! in satoshis and written with 8 decimals, so that no test counts in floats.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -35,14 +35,17 @@ impl Client {
         txids(&self.post(&format!("/sandbox/payments/{payment_id}/pay"), &how).await.ok())
     }
 
-    /// The customer replaces an unconfirmed transaction by one that pays the customer; returns its txid.
+    /// The customer replaces an unconfirmed transaction by one that pays the customer; returns its
+    /// txid.
     pub async fn take_back(&self, txid: &str) -> String {
         self.replace(txid, json!({})).await
     }
 
-    /// The customer replaces an unconfirmed transaction with the options in `how`; returns the new txid.
+    /// The customer replaces an unconfirmed transaction with the options in `how`; returns the new
+    /// txid.
     pub async fn replace(&self, txid: &str, how: Value) -> String {
-        txids(&self.post(&format!("/sandbox/transactions/{txid}/replace"), &how).await.ok()).remove(0)
+        txids(&self.post(&format!("/sandbox/transactions/{txid}/replace"), &how).await.ok())
+            .remove(0)
     }
 
     /// Evicts a transaction from the mempool.
@@ -67,7 +70,9 @@ impl Client {
 
     /// Replaces the last blocks by blocks in which the customer spends the coins elsewhere.
     pub async fn double_spend_by_reorg(&self, depth: u32) {
-        self.post("/sandbox/reorg", &json!({ "depth": depth, "keepTransactions": false })).await.ok();
+        self.post("/sandbox/reorg", &json!({ "depth": depth, "keepTransactions": false }))
+            .await
+            .ok();
     }
 
     /// Moves the environment's clock forward.
@@ -93,7 +98,9 @@ impl Client {
 
     /// Mines blocks that exclude transactions below `min_fee_rate` sat/vB.
     pub async fn mine_above(&self, count: u32, min_fee_rate: &str) {
-        self.post("/sandbox/blocks", &json!({ "count": count, "minFeeRate": min_fee_rate })).await.ok();
+        self.post("/sandbox/blocks", &json!({ "count": count, "minFeeRate": min_fee_rate }))
+            .await
+            .ok();
     }
 
     /// All outputs that pay an address: first those in the chain, then those in the mempool.

@@ -72,7 +72,9 @@ impl Scene {
         let anomalies = self.anomalies(&bill.id).await;
         let found: Vec<_> = anomalies
             .iter()
-            .map(|anomaly| (anomaly["anomalyType"].as_str().unwrap(), anomaly["resolution"].as_str().unwrap()))
+            .map(|anomaly| {
+                (anomaly["anomalyType"].as_str().unwrap(), anomaly["resolution"].as_str().unwrap())
+            })
             .collect();
         assert_eq!(found, wanted, "{anomalies:?}");
         anomalies

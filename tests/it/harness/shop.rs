@@ -67,7 +67,10 @@ pub struct Shop {
 impl Shop {
     /// Opens on a free port of the loopback.
     pub async fn open() -> Self {
-        let shared = Arc::new(Shared { received: Mutex::default(), behaviour: Mutex::new(Behaviour::Accept) });
+        let shared = Arc::new(Shared {
+            received: Mutex::default(),
+            behaviour: Mutex::new(Behaviour::Accept),
+        });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().fallback(receive).with_state(Arc::clone(&shared));
@@ -97,8 +100,11 @@ impl Shop {
 
     /// The states of a payment in the order of arrival, without repetitions.
     pub fn states_of(&self, payment_id: &str) -> Vec<String> {
-        let mut states: Vec<String> =
-            self.records_of(payment_id).iter().map(|record| record["status"].as_str().unwrap().to_owned()).collect();
+        let mut states: Vec<String> = self
+            .records_of(payment_id)
+            .iter()
+            .map(|record| record["status"].as_str().unwrap().to_owned())
+            .collect();
         states.dedup();
         states
     }
@@ -106,12 +112,20 @@ impl Shop {
     /// Waits until the shop has received exactly these states of a payment, in this order.
     pub async fn expect_states(&self, payment_id: &str, states: &[&str]) {
         let wanted = format!("notifications of the states {states:?}");
-        wait_for(&wanted, async || (self.states_of(payment_id).len() >= states.len()).then_some(())).await;
+        wait_for(&wanted, async || {
+            (self.states_of(payment_id).len() >= states.len()).then_some(())
+        })
+        .await;
         assert_eq!(self.states_of(payment_id), states);
     }
 
     /// Waits for a notified record about `id` for which `fits` is true.
-    pub async fn wait_for_record(&self, id: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    pub async fn wait_for_record(
+        &self,
+        id: &str,
+        what: &str,
+        fits: impl Fn(&Value) -> bool,
+    ) -> Value {
         let found = async || self.records_of(id).into_iter().find(|record| fits(record));
         wait_for(&format!("a notification of {what}"), found).await
     }
@@ -132,7 +146,8 @@ async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> Respons
     let body = axum::body::to_bytes(body, MAX_BODY).await.unwrap_or_default();
     let behaviour = shared.behaviour.lock().unwrap().clone();
     let accepted = behaviour == Behaviour::Accept;
-    let received = Received { path: parts.uri.path().to_owned(), headers: parts.headers, body, accepted };
+    let received =
+        Received { path: parts.uri.path().to_owned(), headers: parts.headers, body, accepted };
     shared.received.lock().unwrap().push(received);
     let mut response = Response::new(Body::empty());
     match behaviour {
@@ -174,7 +189,9 @@ impl RawShop {
         .await
     }
 
-    async fn open<F: Future<Output = ()> + Send + 'static>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self {
+    async fn open<F: Future<Output = ()> + Send + 'static>(
+        serve: impl Fn(TcpStream) -> F + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let calls = Arc::new(AtomicU32::new(0));

@@ -1,13 +1,13 @@
-//! Limits for transactions that a server claims to have in its mempool. Without proof, a server could make up any
-//! number. There is a limit for each transaction, for each script and in total.
+//! Limits for transactions that a server claims to have in its mempool. Without proof, a server
+//! could make up any number. There is a limit for each transaction, for each script and in total.
 
 use bitcoin::Transaction;
 
 /// Unconfirmed transactions of one script at most. A script with more is not reported.
 pub const UNCONFIRMED_PER_SCRIPT_MAX: usize = 200;
 
-/// Bytes of all followed unconfirmed transactions at most, missing ones included. Beyond that, a new
-/// transaction counts once it is mined.
+/// Bytes of all followed unconfirmed transactions at most, missing ones included. Beyond that, a
+/// new transaction counts once it is mined.
 const BYTES_MAX: usize = 32 * 1_024 * 1_024;
 
 /// After this many bytes or transactions, no further read begins for one answer of a look.
@@ -78,7 +78,12 @@ mod tests {
 
     fn with_witness(bytes: usize) -> Transaction {
         let input = TxIn { witness: Witness::from_slice(&[vec![7; bytes]]), ..TxIn::default() };
-        Transaction { version: Version::TWO, lock_time: LockTime::ZERO, input: vec![input], output: Vec::new() }
+        Transaction {
+            version: Version::TWO,
+            lock_time: LockTime::ZERO,
+            input: vec![input],
+            output: Vec::new(),
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Facts about our transactions that are in no block, by the same rules for every server: the outputs that a
-//! transaction needs, its conflicts, and the order of reports.
+//! Facts about our transactions that are in no block, by the same rules for every server: the
+//! outputs that a transaction needs, its conflicts, and the order of reports.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -19,8 +19,8 @@ const RULED_OUT_FOR: u32 = 100;
 /// Up to this many spenders of the same output are always followed.
 const CROWD: usize = 8;
 
-/// Stands for the entry time of a mempool transaction, which an Electrum server does not report. The caller takes the
-/// earlier of this and its own time.
+/// Stands for the entry time of a mempool transaction, which an Electrum server does not report.
+/// The caller takes the earlier of this and its own time.
 pub const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,28 +61,37 @@ impl Facts {
         }
     }
 
-    /// Adds our transactions that spend the same outputs as `tx`. A missing transaction names none: after many
-    /// replacements each would name all others.
-    pub fn with_rivals(mut self, txid: &Txid, tx: &Transaction, spenders: &HashMap<OutPoint, Vec<Txid>>) -> Self {
+    /// Adds our transactions that spend the same outputs as `tx`. A missing transaction names none:
+    /// after many replacements each would name all others.
+    pub fn with_rivals(
+        mut self,
+        txid: &Txid,
+        tx: &Transaction,
+        spenders: &HashMap<OutPoint, Vec<Txid>>,
+    ) -> Self {
         if self.position == TxPosition::Absent {
             return self;
         }
-        let own = tx.input.iter().filter_map(|input| spenders.get(&input.previous_output)).flatten();
-        let conflicts: BTreeSet<Txid> = own.chain(&self.conflicts).filter(|rival| *rival != txid).copied().collect();
+        let own =
+            tx.input.iter().filter_map(|input| spenders.get(&input.previous_output)).flatten();
+        let conflicts: BTreeSet<Txid> =
+            own.chain(&self.conflicts).filter(|rival| *rival != txid).copied().collect();
         self.conflicts = conflicts.into_iter().collect();
         self
     }
 
-    /// Whether these facts differ from the last reported ones. Compares whether there is a rival, but not the rivals'
-    /// ids, since each rival names this transaction.
+    /// Whether these facts differ from the last reported ones. Compares whether there is a rival,
+    /// but not the rivals' ids, since each rival names this transaction.
     pub fn differ_from(&self, told: Option<&Self>) -> bool {
         let unnamed = |facts: &Self| Self { conflicts: Vec::new(), ..facts.clone() };
-        let is_same =
-            |told: &Self| unnamed(told) == unnamed(self) && told.conflicts.is_empty() == self.conflicts.is_empty();
+        let is_same = |told: &Self| {
+            unnamed(told) == unnamed(self) && told.conflicts.is_empty() == self.conflicts.is_empty()
+        };
         !told.is_some_and(is_same)
     }
 
-    /// Whether the transaction is no longer followed, because the block that rules it out is deep enough.
+    /// Whether the transaction is no longer followed, because the block that rules it out is deep
+    /// enough.
     pub fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
         self.conflict_height.is_some_and(|height| is_final(height, tip_height))
     }
@@ -110,8 +119,8 @@ impl Facts {
     }
 }
 
-/// The facts of a transaction in neither mempool nor chain. If the spenders of a needed output are unknown, the
-/// transaction's conflicts are unknown.
+/// The facts of a transaction in neither mempool nor chain. If the spenders of a needed output are
+/// unknown, the transaction's conflicts are unknown.
 pub fn of_absent<T: Borrow<Transaction>>(
     tx: &Transaction,
     ancestors: &BTreeMap<Txid, T>,
@@ -124,34 +133,45 @@ pub fn of_absent<T: Borrow<Transaction>>(
         let waits = found.in_mempool.iter().any(|spender| *spender != by);
         conflict_height = [conflict_height, mined].into_iter().flatten().min();
         in_mempool |= waits;
-        is_known &= waits || found.in_chain.is_some() || found.is_known || ancestors.contains_key(&outpoint.txid);
+        is_known &= waits
+            || found.in_chain.is_some()
+            || found.is_known
+            || ancestors.contains_key(&outpoint.txid);
     }
     let otherwise = if is_known { Fact::No } else { Fact::Unknown };
     let own: Vec<Output> = tx.input.iter().map(|input| output(&input.previous_output)).collect();
-    let spenders = own.iter().flat_map(|it| it.in_chain.iter().map(|(_, spender)| spender).chain(&it.in_mempool));
+    let spenders = own
+        .iter()
+        .flat_map(|it| it.in_chain.iter().map(|(_, spender)| spender).chain(&it.in_mempool));
     Facts {
         conflict_in_chain: if conflict_height.is_some() { Fact::Yes } else { otherwise },
         conflict_height,
         conflict_in_mempool: if in_mempool { Fact::Yes } else { otherwise },
         conflicts: spenders.copied().collect(),
-        unconfirmed_ancestors: if own.iter().all(|it| it.is_unspent) { Fact::No } else { Fact::Unknown },
+        unconfirmed_ancestors: if own.iter().all(|it| it.is_unspent) {
+            Fact::No
+        } else {
+            Fact::Unknown
+        },
         ..Facts::undisputed(TxPosition::Absent)
     }
 }
 
-/// Each output that a transaction or its unconfirmed ancestors spend, with the spender's id. The null outpoint of a
-/// coinbase transaction is left out: a node refuses calls about it.
+/// Each output that a transaction or its unconfirmed ancestors spend, with the spender's id. The
+/// null outpoint of a coinbase transaction is left out: a node refuses calls about it.
 pub fn needs<'a, T: Borrow<Transaction>>(
     tx: &'a Transaction,
     ancestors: &'a BTreeMap<Txid, T>,
 ) -> impl Iterator<Item = (OutPoint, Txid)> + use<'a, T> {
     let line = ancestors.iter().map(|(txid, tx)| (*txid, tx.borrow()));
     let spends = std::iter::once((tx.compute_txid(), tx)).chain(line);
-    let needs = spends.flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)));
+    let needs = spends
+        .flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)));
     needs.filter(|(outpoint, _)| !outpoint.is_null())
 }
 
-/// The ancestors of a transaction that are missing too. `missing` returns a transaction if it is missing.
+/// The ancestors of a transaction that are missing too. `missing` returns a transaction if it is
+/// missing.
 pub fn missing_ancestors<'a>(
     tx: &'a Transaction,
     missing: impl Fn(&Txid) -> Option<&'a Transaction>,
@@ -168,28 +188,36 @@ pub fn missing_ancestors<'a>(
     found
 }
 
-/// The transactions that need no longer be followed, by the last report of each. Such a transaction is ruled out, is
-/// one of many spenders of an output, and no longer matters to the watch list. An ancestor of another transaction
-/// stays followed.
+/// The transactions that need no longer be followed, by the last report of each. Such a transaction
+/// is ruled out, is one of many spenders of an output, and no longer matters to the watch list. An
+/// ancestor of another transaction stays followed.
 pub fn unfollowed<'a>(
     txs: impl Iterator<Item = (&'a Txid, &'a Transaction, Option<&'a Facts>)> + Clone,
     watch: &dyn WatchList,
 ) -> Vec<Txid> {
     let spenders = spenders(txs.clone().map(|(txid, tx, _)| (txid, tx)));
-    let crowded: HashSet<&Txid> = spenders.values().filter(|by| by.len() > CROWD).flatten().collect();
+    let crowded: HashSet<&Txid> =
+        spenders.values().filter(|by| by.len() > CROWD).flatten().collect();
     if crowded.is_empty() {
         return Vec::new();
     }
     let needed: HashSet<Txid> = spenders.keys().map(|outpoint| outpoint.txid).collect();
     let is_ruled_out = |told: &Facts| {
-        told.position == TxPosition::Absent && [told.conflict_in_chain, told.conflict_in_mempool].contains(&Fact::Yes)
+        told.position == TxPosition::Absent
+            && [told.conflict_in_chain, told.conflict_in_mempool].contains(&Fact::Yes)
     };
-    let ruled_out = txs.filter(|(txid, _, told)| crowded.contains(txid) && told.is_some_and(is_ruled_out));
-    ruled_out.map(|(txid, ..)| *txid).filter(|txid| !needed.contains(txid) && !watch.is_followed(txid)).collect()
+    let ruled_out =
+        txs.filter(|(txid, _, told)| crowded.contains(txid) && told.is_some_and(is_ruled_out));
+    ruled_out
+        .map(|(txid, ..)| *txid)
+        .filter(|txid| !needed.contains(txid) && !watch.is_followed(txid))
+        .collect()
 }
 
 /// The spenders of each output.
-pub fn spenders<'a>(txs: impl Iterator<Item = (&'a Txid, &'a Transaction)>) -> HashMap<OutPoint, Vec<Txid>> {
+pub fn spenders<'a>(
+    txs: impl Iterator<Item = (&'a Txid, &'a Transaction)>,
+) -> HashMap<OutPoint, Vec<Txid>> {
     let mut spenders: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
     for (txid, tx) in txs {
         for input in &tx.input {
@@ -199,7 +227,8 @@ pub fn spenders<'a>(txs: impl Iterator<Item = (&'a Txid, &'a Transaction)>) -> H
     spenders
 }
 
-/// Whether a block at this height is deep enough to stop following the transactions that it rules out.
+/// Whether a block at this height is deep enough to stop following the transactions that it rules
+/// out.
 pub const fn is_final(height: u32, tip_height: u32) -> bool {
     height.saturating_add(RULED_OUT_FOR) <= tip_height
 }
@@ -263,9 +292,27 @@ mod tests {
         for (output, in_chain, height, in_mempool, ancestors) in [
             (known.clone(), Fact::No, None, Fact::No, Fact::No),
             (Output::default(), Fact::Unknown, None, Fact::Unknown, Fact::Unknown),
-            (Output { in_chain: Some((7, other)), ..Output::default() }, Fact::Yes, Some(7), Fact::No, Fact::Unknown),
-            (Output { in_chain: Some((7, own)), ..Output::default() }, Fact::No, None, Fact::No, Fact::Unknown),
-            (Output { in_mempool: vec![other], ..known.clone() }, Fact::No, None, Fact::Yes, Fact::No),
+            (
+                Output { in_chain: Some((7, other)), ..Output::default() },
+                Fact::Yes,
+                Some(7),
+                Fact::No,
+                Fact::Unknown,
+            ),
+            (
+                Output { in_chain: Some((7, own)), ..Output::default() },
+                Fact::No,
+                None,
+                Fact::No,
+                Fact::Unknown,
+            ),
+            (
+                Output { in_mempool: vec![other], ..known.clone() },
+                Fact::No,
+                None,
+                Fact::Yes,
+                Fact::No,
+            ),
             (Output { in_mempool: vec![own], ..known }, Fact::No, None, Fact::No, Fact::No),
         ] {
             let facts = told(output.clone());
@@ -290,10 +337,14 @@ mod tests {
         let needed: BTreeSet<(OutPoint, Txid)> = needs(&child, &line).collect();
         assert_eq!(needed, BTreeSet::from([(made, child.compute_txid()), (coin(1), made.txid)]));
         let of = |spender: Txid| Output { in_chain: Some((5, spender)), ..Output::default() };
-        let rival = of_absent(&child, &line, |it| if *it == coin(1) { of(coin(9).txid) } else { Output::default() });
+        let rival = of_absent(&child, &line, |it| {
+            if *it == coin(1) { of(coin(9).txid) } else { Output::default() }
+        });
         assert_eq!((rival.conflict_in_chain, rival.conflict_height), (Fact::Yes, Some(5)));
         assert_eq!(rival.conflicts, [], "its own input is spent by nobody");
-        let none = of_absent(&child, &line, |it| if *it == coin(1) { of(made.txid) } else { Output::default() });
+        let none = of_absent(&child, &line, |it| {
+            if *it == coin(1) { of(made.txid) } else { Output::default() }
+        });
         assert_eq!(none.conflict_in_chain, Fact::No);
     }
 }

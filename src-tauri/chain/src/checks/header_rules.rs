@@ -1,8 +1,10 @@
-//! The rules for block headers, the same for every server. A header must have the work that its height requires, follow
-//! the header before it, and have the difficulty that the earlier headers determine.
+//! The rules for block headers, the same for every server. A header must have the work that its
+//! height requires, follow the header before it, and have the difficulty that the earlier headers
+//! determine.
 //!
-//! On the main network and signet the difficulty is computed. On testnet4 it is not checked: a block may need little
-//! work after a pause, and the coins are worth nothing. On regtest it never changes.
+//! On the main network and signet the difficulty is computed. On testnet4 it is not checked: a
+//! block may need little work after a pause, and the coins are worth nothing. On regtest it never
+//! changes.
 
 use bitcoin::block::Header;
 use bitcoin::consensus::Params;
@@ -14,15 +16,18 @@ use super::merkle_proof::coinbase_height;
 /// Blocks between two changes of the difficulty (Bitcoin's own number).
 const RETARGET_EVERY: u32 = 2_016;
 
-/// The median time is that of the best block and this many blocks below it: eleven blocks (Bitcoin's own number).
+/// The median time is that of the best block and this many blocks below it: eleven blocks
+/// (Bitcoin's own number).
 pub const MEDIAN_REACHES: u32 = 10;
 const MEDIAN_OF: usize = MEDIAN_REACHES as usize + 1;
 
-/// Heights of the main network, each with the lowest difficulty allowed from there on, as a compact target. Every real
-/// block took far more work; a made-up chain must meet the floor too. Each release raises the first entry: the latest
-/// height in ten thousands, at 40 % of its difficulty. With this margin the real chain still passes after a fall of the
-/// price. Below the last height no output had a witness, so none is ours.
-const MAIN_FLOORS: [(u32, u32); 3] = [(870_000, 0x1705_0000), (600_000, 0x1720_0000), (481_824, 0x1802_0000)];
+/// Heights of the main network, each with the lowest difficulty allowed from there on, as a compact
+/// target. Every real block took far more work; a made-up chain must meet the floor too. Each
+/// release raises the first entry: the latest height in ten thousands, at 40 % of its difficulty.
+/// With this margin the real chain still passes after a fall of the price. Below the last height no
+/// output had a witness, so none is ours.
+const MAIN_FLOORS: [(u32, u32); 3] =
+    [(870_000, 0x1705_0000), (600_000, 0x1720_0000), (481_824, 0x1802_0000)];
 
 /// From this height on, coinbase transactions of testnet3 hold their height (BIP34).
 const TESTNET_HEIGHTS_FROM: u32 = 21_111;
@@ -39,7 +44,6 @@ pub fn lowest(network: Network) -> u32 {
     floors.map(|(from, _)| *from).min().unwrap_or(0)
 }
 
-/// A fault of a header.
 pub type HeaderFault = &'static str;
 
 pub fn time(header: &Header) -> Timestamp {
@@ -49,7 +53,8 @@ pub fn time(header: &Header) -> Timestamp {
 /// Checks that a header's hash meets the header's own target.
 pub fn check_work(network: Network, header: &Header) -> Result<(), HeaderFault> {
     let target = header.target();
-    let is_done = target <= Params::new(network).max_attainable_target && header.validate_pow(target).is_ok();
+    let is_done =
+        target <= Params::new(network).max_attainable_target && header.validate_pow(target).is_ok();
     if is_done { Ok(()) } else { Err("no work was done for it") }
 }
 
@@ -59,15 +64,29 @@ pub fn check_alone(network: Network, height: u32, header: &Header) -> Result<(),
     check_floor(network, height, header)
 }
 
-/// Checks the height of a block by its coinbase transaction (BIP34). The oldest blocks of testnet3 predate the rule.
-pub fn check_height(network: Network, height: u32, reward: Option<&Transaction>) -> Result<(), HeaderFault> {
+/// Checks the height of a block by its coinbase transaction (BIP34). The oldest blocks of testnet3
+/// predate the rule.
+pub fn check_height(
+    network: Network,
+    height: u32,
+    reward: Option<&Transaction>,
+) -> Result<(), HeaderFault> {
     let is_older = network == Network::Testnet && height < TESTNET_HEIGHTS_FROM;
-    if is_older || reward.and_then(coinbase_height) == Some(height) { Ok(()) } else { Err("it has another height") }
+    if is_older || reward.and_then(coinbase_height) == Some(height) {
+        Ok(())
+    } else {
+        Err("it has another height")
+    }
 }
 
-/// Checks that a header follows `before`. Its exact difficulty is not checked, because known blocks that build on it
-/// confirm it.
-pub fn check_linked(network: Network, height: u32, before: &Header, header: &Header) -> Result<(), HeaderFault> {
+/// Checks that a header follows `before`. Its exact difficulty is not checked, because known blocks
+/// that build on it confirm it.
+pub fn check_linked(
+    network: Network,
+    height: u32,
+    before: &Header,
+    header: &Header,
+) -> Result<(), HeaderFault> {
     if header.prev_blockhash != before.block_hash() {
         return Err("it does not follow the block before it");
     }
@@ -75,8 +94,8 @@ pub fn check_linked(network: Network, height: u32, before: &Header, header: &Hea
     check_floor(network, height, header)
 }
 
-/// Checks that a header follows `before` and has the required difficulty. `first` is the header at [`period_before`],
-/// if there is one.
+/// Checks that a header follows `before` and has the required difficulty. `first` is the header at
+/// [`period_before`], if there is one.
 pub fn check_next(
     network: Network,
     height: u32,
@@ -96,14 +115,15 @@ pub fn check_next(
     if header.bits == wanted { Ok(()) } else { Err("its difficulty is wrong") }
 }
 
-/// The first height of the difficulty period that ends just before this height; `None` if no period ends there.
+/// The first height of the difficulty period that ends just before this height; `None` if no period
+/// ends there.
 pub fn period_before(network: Network, height: u32) -> Option<u32> {
     let ends = has_periods(network) && height.is_multiple_of(RETARGET_EVERY);
     height.checked_sub(RETARGET_EVERY).filter(|_| ends)
 }
 
-/// The first height of this height's difficulty period. Headers linked from there on prove the difficulty of each later
-/// header. On a network without periods, the height itself.
+/// The first height of this height's difficulty period. Headers linked from there on prove the
+/// difficulty of each later header. On a network without periods, the height itself.
 pub fn linked_from(network: Network, height: u32) -> u32 {
     if has_periods(network) { height - height % RETARGET_EVERY } else { height }
 }
@@ -130,8 +150,8 @@ pub fn median_time(times: impl Iterator<Item = Timestamp>) -> Option<Timestamp> 
     times.get(MEDIAN_OF / 2).filter(|_| times.len() == MEDIAN_OF).copied()
 }
 
-/// The height of a block that surely existed before `at`, in a chain up to `best`. A binary search reads some twenty
-/// headers. The margin covers block times that do not increase.
+/// The height of a block that surely existed before `at`, in a chain up to `best`. A binary search
+/// reads some twenty headers. The margin covers block times that do not increase.
 pub fn height_before<E>(
     at: Timestamp,
     best: u32,
@@ -150,9 +170,11 @@ pub fn height_before<E>(
     Ok(before)
 }
 
-/// Checks the work against the floor. A main-network header below all floors is refused: no such block can be ours.
+/// Checks the work against the floor. A main-network header below all floors is refused: no such
+/// block can be ours.
 fn check_floor(network: Network, height: u32, header: &Header) -> Result<(), HeaderFault> {
-    let is_enough = network != Network::Bitcoin || floor(height).is_some_and(|floor| header.target() <= floor);
+    let is_enough =
+        network != Network::Bitcoin || floor(height).is_some_and(|floor| header.target() <= floor);
     if is_enough { Ok(()) } else { Err("too little work was done for it") }
 }
 
@@ -194,7 +216,8 @@ mod tests {
 
     #[test]
     fn the_difficulty_after_a_period_matches_bitcoin_core() {
-        // Bitcoin Core's own cases (pow_tests.cpp): blocks 32,255 and 2,015, and the steepest rise and fall.
+        // Bitcoin Core's own cases (pow_tests.cpp): blocks 32,255 and 2,015, and the steepest rise
+        // and fall.
         for (first, last, before, next) in [
             (1_261_130_161, 1_262_152_739, 0x1d00_ffff, 0x1d00_d86a),
             (1_231_006_505, 1_233_061_996, 0x1d00_ffff, 0x1d00_ffff),
@@ -231,7 +254,8 @@ mod tests {
         let easy = Params::new(network).max_attainable_target.to_compact_lossy();
         // A period of one week, after which the difficulty doubles.
         let last = Header { bits: easy, time: first.time + 604_800, ..first };
-        let next = |told: CompactTarget| Header { prev_blockhash: last.block_hash(), bits: told, ..last };
+        let next =
+            |told: CompactTarget| Header { prev_blockhash: last.block_hash(), bits: told, ..last };
         let judged = |told, first: Option<&Header>| {
             let mut header = next(told);
             while header.validate_pow(header.target()).is_err() {
@@ -260,12 +284,22 @@ mod tests {
             (100, 0x1d00_ffff, false),
         ] {
             let target = Target::from_compact(bits(told));
-            assert_eq!(floor(height).is_some_and(|floor| target <= floor), is_enough, "{height} {told:x}");
+            assert_eq!(
+                floor(height).is_some_and(|floor| target <= floor),
+                is_enough,
+                "{height} {told:x}"
+            );
         }
         let first = genesis_block(Network::Bitcoin).header;
         assert_eq!(check_work(Network::Bitcoin, &first), Ok(()));
-        assert_eq!(check_alone(Network::Bitcoin, 0, &first), Err("too little work was done for it"));
-        assert_eq!(check_alone(Network::Regtest, 0, &genesis_block(Network::Regtest).header), Ok(()));
+        assert_eq!(
+            check_alone(Network::Bitcoin, 0, &first),
+            Err("too little work was done for it")
+        );
+        assert_eq!(
+            check_alone(Network::Regtest, 0, &genesis_block(Network::Regtest).header),
+            Ok(())
+        );
         assert!(check_alone(Network::Regtest, 0, &first).is_ok(), "regtest accepts any difficulty");
         let lazy = Header { nonce: first.nonce.wrapping_add(1), ..first };
         assert_eq!(check_alone(Network::Bitcoin, 900_000, &lazy), Err("no work was done for it"));
@@ -282,10 +316,17 @@ mod tests {
             Err("it does not follow the block before it")
         );
         let harder = next(&first, |header| header.bits = bits(0x207f_fffe));
-        assert_eq!(check_next(Network::Regtest, 1, (None, &first), &harder), Err("its difficulty is wrong"));
+        assert_eq!(
+            check_next(Network::Regtest, 1, (None, &first), &harder),
+            Err("its difficulty is wrong")
+        );
         let lazy = (0..).map(|nonce| Header { nonce, ..second });
-        let lazy = lazy.into_iter().find(|header| header.validate_pow(header.target()).is_err()).unwrap();
-        assert_eq!(check_next(Network::Regtest, 1, (None, &first), &lazy), Err("no work was done for it"));
+        let lazy =
+            lazy.into_iter().find(|header| header.validate_pow(header.target()).is_err()).unwrap();
+        assert_eq!(
+            check_next(Network::Regtest, 1, (None, &first), &lazy),
+            Err("no work was done for it")
+        );
     }
 
     #[test]
@@ -299,7 +340,9 @@ mod tests {
     fn a_block_before_a_time_is_found_though_block_times_jump() {
         // Ten minutes each; every third is an hour early and every fifth two hours late.
         let told = |height: u32| {
-            let wrong = [(3, -HOUR_MS), (5, 2 * HOUR_MS)].iter().find(|(every, _)| height.is_multiple_of(*every));
+            let wrong = [(3, -HOUR_MS), (5, 2 * HOUR_MS)]
+                .iter()
+                .find(|(every, _)| height.is_multiple_of(*every));
             Timestamp::from_ms(i64::from(height) * 600_000 + wrong.map_or(0, |(_, ms)| *ms))
         };
         for best in [0, 1, 300, 100_000] {
@@ -311,7 +354,10 @@ mod tests {
                 });
                 let Ok(found) = found;
                 assert!(asked <= 18, "{asked} headers");
-                assert!(found == 0 || i64::from(found) * 600_000 < at - 24 * HOUR_MS, "{found} of {best} at {at}");
+                assert!(
+                    found == 0 || i64::from(found) * 600_000 < at - 24 * HOUR_MS,
+                    "{found} of {best} at {at}"
+                );
                 let slack = i64::from(found + 1) * 600_000 > at - 30 * HOUR_MS;
                 assert!(found == best || slack, "{found} of {best} at {at} is far too low");
             }

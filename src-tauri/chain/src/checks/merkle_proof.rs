@@ -1,5 +1,5 @@
-//! Proofs of a transaction's block and of a block's height. They rest on the Merkle path to the root in the header, not
-//! on a server's claim.
+//! Proofs of a transaction's block and of a block's height. They rest on the Merkle path to the
+//! root in the header, not on a server's claim.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::opcodes::all::{OP_PUSHNUM_1, OP_PUSHNUM_16};
@@ -9,18 +9,24 @@ use bitcoin::{Transaction, TxMerkleNode};
 /// Steps of a path at most: no block holds so many transactions.
 const STEPS_MAX: usize = 20;
 
-/// The length of two hashes. A transaction of this length without its witness could be an inner node of the tree.
-/// Wallets' payments are longer.
+/// The length of two hashes. A transaction of this length without its witness could be an inner
+/// node of the tree. Wallets' payments are longer.
 const INNER_LENGTH: usize = 64;
 
-/// Whether a Merkle path can prove the transaction at all. Otherwise its block stays unknown, and a server that names
-/// a block is not taken for a liar.
+/// Whether a Merkle path can prove the transaction at all. Otherwise its block stays unknown, and a
+/// server that names a block is not taken for a liar.
 pub fn is_provable(tx: &Transaction) -> bool {
     tx.base_size() != INNER_LENGTH
 }
 
-/// Whether this path, deepest hash first, leads from the transaction at index `place` of a block to this root.
-pub fn proves_inclusion(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
+/// Whether this path, deepest hash first, leads from the transaction at index `place` of a block to
+/// this root.
+pub fn proves_inclusion(
+    tx: &Transaction,
+    place: u32,
+    way: &[TxMerkleNode],
+    root: TxMerkleNode,
+) -> bool {
     if way.len() > STEPS_MAX || place >> way.len() != 0 || !is_provable(tx) {
         return false;
     }
@@ -40,7 +46,9 @@ pub fn proves_inclusion(tx: &Transaction, place: u32, way: &[TxMerkleNode], root
 /// The height in a block's coinbase transaction (BIP34); `None` if it has none.
 pub fn coinbase_height(tx: &Transaction) -> Option<u32> {
     match tx.input.first()?.script_sig.instructions().next()?.ok()? {
-        Instruction::PushBytes(height) => u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok(),
+        Instruction::PushBytes(height) => {
+            u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok()
+        }
         Instruction::Op(number) => {
             let number = number.to_u8();
             let is_one = (OP_PUSHNUM_1.to_u8()..=OP_PUSHNUM_16.to_u8()).contains(&number);
@@ -49,10 +57,17 @@ pub fn coinbase_height(tx: &Transaction) -> Option<u32> {
     }
 }
 
-/// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The height in a mined block
-/// cannot be forged.
-pub fn proves_height(reward: &Transaction, way: &[TxMerkleNode], root: TxMerkleNode, height: u32) -> bool {
-    reward.is_coinbase() && proves_inclusion(reward, 0, way, root) && coinbase_height(reward) == Some(height)
+/// Whether the block with this root is at this height, by its coinbase transaction (BIP34). The
+/// height in a mined block cannot be forged.
+pub fn proves_height(
+    reward: &Transaction,
+    way: &[TxMerkleNode],
+    root: TxMerkleNode,
+    height: u32,
+) -> bool {
+    reward.is_coinbase()
+        && proves_inclusion(reward, 0, way, root)
+        && coinbase_height(reward) == Some(height)
 }
 
 #[cfg(test)]
@@ -75,7 +90,8 @@ mod tests {
     /// Three transactions, each with its path, and their root. The third has no neighbour.
     fn three() -> (Vec<Transaction>, [[TxMerkleNode; 2]; 3], TxMerkleNode) {
         let txs: Vec<Transaction> = (1..=3).map(tx).collect();
-        let [a, b, c] = [0, 1, 2].map(|at: usize| TxMerkleNode::from_raw_hash(txs[at].compute_txid().to_raw_hash()));
+        let [a, b, c] = [0, 1, 2]
+            .map(|at: usize| TxMerkleNode::from_raw_hash(txs[at].compute_txid().to_raw_hash()));
         let header = bitcoin::constants::genesis_block(bitcoin::Network::Regtest).header;
         let root = Block { header, txdata: txs.clone() }.compute_merkle_root().unwrap();
         (txs, [[b, join(c, c)], [a, join(c, c)], [c, join(a, b)]], root)

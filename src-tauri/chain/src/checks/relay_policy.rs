@@ -1,4 +1,5 @@
-//! How Bitcoin Core words its relay policy. An Electrum server passes on the words of the node behind it.
+//! How Bitcoin Core words its relay policy. An Electrum server passes on the words of the node
+//! behind it.
 
 use bitcoin::FeeRate;
 use tillgate_domain::money::parse_btc;
@@ -15,12 +16,15 @@ pub const OF_CONFLICTS: &[&str] = &[
 ];
 
 /// Words of a refusal because the node already has the transaction.
-pub const OF_KNOWN: &[&str] = &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
+pub const OF_KNOWN: &[&str] =
+    &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
 
 /// Words of a refusal for an unknown or spent input; a node does not say which.
-pub const OF_INPUTS: &[&str] = &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
+pub const OF_INPUTS: &[&str] =
+    &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
 
-/// Words of a refusal because too many unconfirmed transactions belong together. A block must hold some of them first.
+/// Words of a refusal because too many unconfirmed transactions belong together. A block must hold
+/// some of them first.
 const OF_CLUSTERS: &[&str] = &["too-large-cluster", "too-long-mempool-chain"];
 
 /// Whether a transaction that was refused with these words might be accepted with a higher fee.
@@ -28,7 +32,8 @@ pub fn may_a_higher_fee_help(words: &str) -> bool {
     !OF_CLUSTERS.iter().any(|of_cluster| words.contains(of_cluster))
 }
 
-/// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounds up, so that the rate always suffices.
+/// Converts from satoshis per 1,000 vB, which are 4,000 weight units. Rounds up, so that the rate
+/// always suffices.
 pub fn of_sat_kvb(sats: u64) -> FeeRate {
     FeeRate::from_sat_per_kwu(sats.div_ceil(4))
 }
@@ -65,11 +70,20 @@ mod tests {
     fn the_fee_that_a_refusal_names_is_read() {
         let rejected = "insufficient fee, rejecting replacement 00ff";
         for (words, named) in [
-            (format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005"), Some(50_000)),
-            (format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005."), Some(50_000)),
+            (
+                format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005"),
+                Some(50_000),
+            ),
+            (
+                format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005."),
+                Some(50_000),
+            ),
             ("mempool min fee not met, 141 < 1410".to_owned(), Some(1_410)),
             (format!("{rejected}, not enough additional fees to relay; 0.00 < 0.0000011"), None),
-            (format!("{rejected}; new feerate 0.00001 BTC/kvB <= old feerate 0.00002 BTC/kvB"), None),
+            (
+                format!("{rejected}; new feerate 0.00001 BTC/kvB <= old feerate 0.00002 BTC/kvB"),
+                None,
+            ),
             ("less fees than conflicting txs; 1 < `rm`".to_owned(), None),
             ("non-final".to_owned(), None),
         ] {

@@ -2,14 +2,15 @@
 
 const LINE_MAX: usize = 200;
 
-/// A stranger's text as one short line. Quotation marks and backticks become apostrophes, so the text cannot end a
-/// quotation or look like a command of ours.
+/// A stranger's text as one short line. Quotation marks and backticks become apostrophes, so the
+/// text cannot end a quotation or look like a command of ours.
 pub fn sanitized(words: &str) -> String {
-    let mut words = words.chars().filter(|c| c.is_whitespace() || !c.is_control()).map(|c| match c {
-        '"' | '`' => '\'',
-        c if c.is_whitespace() => ' ',
-        c => c,
-    });
+    let mut words =
+        words.chars().filter(|c| c.is_whitespace() || !c.is_control()).map(|c| match c {
+            '"' | '`' => '\'',
+            c if c.is_whitespace() => ' ',
+            c => c,
+        });
     let mut line: String = words.by_ref().take(LINE_MAX).collect();
     if words.next().is_some() {
         line.pop();

@@ -1,6 +1,7 @@
-//! The end of a look, in one form for every backend, so that a backend continues where another stopped. A token lists
-//! blocks of the best chain with their work. Older blocks are sparser: a listed block lies at most n blocks below
-//! a fork of depth n. A token also holds the heights up to which all is known, and a unique number.
+//! The end of a look, in one form for every backend, so that a backend continues where another
+//! stopped. A token lists blocks of the best chain with their work. Older blocks are sparser: a
+//! listed block lies at most n blocks below a fork of depth n. A token also holds the heights up to
+//! which all is known, and a unique number.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -36,12 +37,13 @@ pub struct WeighedBlock {
 pub struct Token {
     /// Distinguishes this answer from others with the same best block.
     pub answer: u128,
-    /// The most work of a chain whose look was completed, counted from the first of `blocks`. During an incomplete look
-    /// the listed blocks may have less.
+    /// The most work of a chain whose look was completed, counted from the first of `blocks`.
+    /// During an incomplete look the listed blocks may have less.
     pub most: u128,
     /// All scripts were looked at up to this height, not just some.
     pub whole_up_to: u32,
-    /// A node's whole blocks were read up to this height, so no server could hide a transaction there.
+    /// A node's whole blocks were read up to this height, so no server could hide a transaction
+    /// there.
     pub read_up_to: u32,
     /// The best height when the current round over all scripts began; 0 if unknown.
     pub round_from: u32,
@@ -84,7 +86,9 @@ impl Token {
 
     /// The token itself, if its heights rise and its work never falls.
     fn sound(self) -> Option<Self> {
-        let rises = self.blocks.is_sorted_by(|one, next| one.id.height < next.id.height && one.work <= next.work);
+        let rises = self
+            .blocks
+            .is_sorted_by(|one, next| one.id.height < next.id.height && one.work <= next.work);
         (rises && !self.blocks.is_empty()).then_some(self)
     }
 
@@ -97,8 +101,8 @@ impl Token {
         self.blocks.last().copied()
     }
 
-    /// The height above which blocks left the chain, if the new chain forks off at `fork` or shares no block; `None` if
-    /// no block left.
+    /// The height above which blocks left the chain, if the new chain forks off at `fork` or shares
+    /// no block; `None` if no block left.
     pub fn left_above(&self, fork: Option<BlockId>) -> Option<u32> {
         match fork {
             Some(fork) => self.last().filter(|last| last.id != fork).map(|_| fork.height),
@@ -118,7 +122,8 @@ impl Token {
         self.block(hash).map(|block| block.id.height)
     }
 
-    /// Adds a block above the last one. `work` is the work of the blocks after the last one, up to this block.
+    /// Adds a block above the last one. `work` is the work of the blocks after the last one, up to
+    /// this block.
     pub fn push(&mut self, id: BlockId, work: u128) {
         let work = self.last().map_or(0, |last| last.work).saturating_add(work);
         self.blocks.push(WeighedBlock { id, work });
@@ -133,8 +138,8 @@ impl Token {
         self.round_from = self.round_from.min(height);
     }
 
-    /// If `before` lists the block `id`, becomes `before` up to that block, since only one chain lies below a block.
-    /// Returns whether `before` lists it.
+    /// If `before` lists the block `id`, becomes `before` up to that block, since only one chain
+    /// lies below a block. Returns whether `before` lists it.
     pub fn rejoin(&mut self, before: &Self, id: BlockId) -> bool {
         let is_known = before.height_of(id.hash) == Some(id.height);
         if is_known {
@@ -144,8 +149,8 @@ impl Token {
         is_known
     }
 
-    /// Makes `id` the last block, even if it lies below all blocks of the token. Blocks above it are dropped. `between`
-    /// is the work from `id` to `above`, a block of the token.
+    /// Makes `id` the last block, even if it lies below all blocks of the token. Blocks above it
+    /// are dropped. `between` is the work from `id` to `above`, a block of the token.
     pub fn begin_at(&mut self, id: BlockId, above: WeighedBlock, between: u128) {
         self.blocks.retain(|block| block.id.height < id.height);
         match self.blocks.last() {
@@ -161,8 +166,8 @@ impl Token {
         }
     }
 
-    /// The token to store during an incomplete look: the start of the look, so that an interrupted look is repeated.
-    /// Without an earlier token, the look starts at the first block of this one.
+    /// The token to store during an incomplete look: the start of the look, so that an interrupted
+    /// look is repeated. Without an earlier token, the look starts at the first block of this one.
     pub fn unfinished(&self, before: Option<&Self>) -> Self {
         let begun = || self.first().map_or_else(|| self.clone(), Self::begin);
         Self { answer: self.answer, ..before.cloned().unwrap_or_else(begun) }
@@ -196,7 +201,8 @@ impl Token {
     }
 }
 
-/// The work as a `u128`, saturating. All of Bitcoin's work so far is below a billionth of the maximum.
+/// The work as a `u128`, saturating. All of Bitcoin's work so far is below a billionth of the
+/// maximum.
 pub fn work_as_u128(work: Work) -> u128 {
     let bytes = work.to_be_bytes();
     let (high, low) = bytes.split_at(16);
@@ -232,20 +238,27 @@ fn weighed(bytes: &[u8]) -> Option<Vec<WeighedBlock>> {
     for bytes in bytes.chunks(BLOCK) {
         let (height, rest) = bytes.split_first_chunk()?;
         let (hash, work) = rest.split_first_chunk::<32>()?;
-        let id = BlockId { height: u32::from_be_bytes(*height), hash: BlockHash::from_byte_array(*hash) };
+        let id = BlockId {
+            height: u32::from_be_bytes(*height),
+            hash: BlockHash::from_byte_array(*hash),
+        };
         blocks.push(WeighedBlock { id, work: u128::from_be_bytes(work.try_into().ok()?) });
     }
     Some(blocks)
 }
 
-/// Thins out the older blocks. The higher the power of two that divides a height, the longer the block is kept. The
-/// first block stays.
+/// Thins out the older blocks. The higher the power of two that divides a height, the longer the
+/// block is kept. The first block stays.
 fn thin(blocks: &mut Vec<WeighedBlock>) {
     let height = |block: &WeighedBlock| block.id.height;
-    let (Some(first), Some(last)) = (blocks.first().map(height), blocks.last().map(height)) else { return };
+    let (Some(first), Some(last)) = (blocks.first().map(height), blocks.last().map(height)) else {
+        return;
+    };
     blocks.retain(|block| {
         let height = height(block);
-        let octave = (last.saturating_sub(height) / DENSE).checked_ilog2().map_or(0, |octave| octave.saturating_add(1));
+        let octave = (last.saturating_sub(height) / DENSE)
+            .checked_ilog2()
+            .map_or(0, |octave| octave.saturating_add(1));
         height == first || height.trailing_zeros() >= octave
     });
 }
@@ -275,9 +288,14 @@ mod tests {
         assert_eq!(Token::read(&bytes), Some(whole));
         for cut in 0..bytes.len() {
             let read = Token::read(&bytes[..cut]);
-            assert!(read.is_none() || read.is_some_and(|read| read.blocks == [weighed(5, 0)]), "{cut}");
+            assert!(
+                read.is_none() || read.is_some_and(|read| read.blocks == [weighed(5, 0)]),
+                "{cut}"
+            );
         }
-        for wrong in [vec![weighed(9, 4), weighed(10, 3)], vec![weighed(9, 4), weighed(9, 4)], vec![]] {
+        for wrong in
+            [vec![weighed(9, 4), weighed(10, 3)], vec![weighed(9, 4), weighed(9, 4)], vec![]]
+        {
             assert_eq!(Token::read(&token(wrong).write()), None);
         }
         assert_eq!(Token::read(&[FORM + 1; 80]), None);
@@ -354,13 +372,21 @@ mod tests {
     fn a_finished_round_covers_all_up_to_the_height_at_its_start() {
         let mut token = Token::begin(at(10));
         token.end_round();
-        assert_eq!((token.whole_up_to, token.round_from), (0, 10), "the start of that round is unknown");
+        assert_eq!(
+            (token.whole_up_to, token.round_from),
+            (0, 10),
+            "the start of that round is unknown"
+        );
         token.push(at(30), 2);
         token.end_round();
         assert_eq!((token.whole_up_to, token.round_from), (10, 30));
         assert_eq!(token.read_up_to, 0, "no node read a block");
         token.push(at(31), 2);
         token.cut(8);
-        assert_eq!((token.whole_up_to, token.round_from), (8, 8), "heights above the cut are dropped");
+        assert_eq!(
+            (token.whole_up_to, token.round_from),
+            (8, 8),
+            "heights above the cut are dropped"
+        );
     }
 }

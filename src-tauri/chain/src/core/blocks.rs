@@ -1,5 +1,5 @@
-//! Reads a node's chain: its synchronisation state, its fork from the known chain, and its blocks. Each block is
-//! checked before it is used.
+//! Reads a node's chain: its synchronisation state, its fork from the known chain, and its blocks.
+//! Each block is checked before it is used.
 
 use crate::down::Down;
 use bitcoin::block::Header;
@@ -24,20 +24,21 @@ const ITS_TRANSACTIONS: &str = "its transactions do not match its header";
 
 /// The best chain of a synchronised node.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Synced {
+pub struct Synced {
     pub tip: BlockId,
     /// The lowest block that the node still holds.
     pub kept_from: u32,
     pub reach: Reach,
 }
 
-pub(super) fn info(rpc: &Rpc) -> Result<ChainInfo, ChainDown> {
+pub fn info(rpc: &Rpc) -> Result<ChainInfo, ChainDown> {
     rpc.ask(call("getblockchaininfo", json!([])))
 }
 
 /// The best chain; fails while the node is catching up with the network.
-pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
-    let calls = ["getblockchaininfo", "getmempoolinfo", "getnetworkinfo"].map(|method| call(method, json!([])));
+pub fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
+    let calls = ["getblockchaininfo", "getmempoolinfo", "getnetworkinfo"]
+        .map(|method| call(method, json!([])));
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
         let (reply, method) = replies.next().unwrap_or((Ok(RawResult::nothing()), "a batch"));
@@ -60,9 +61,10 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
 }
 
 /// Fetches a block's header. Checks its hash, and the work that its height requires.
-pub(super) fn header(rpc: &Rpc, network: Network, block: BlockId) -> Result<Header, ChainDown> {
+pub fn header(rpc: &Rpc, network: Network, block: BlockId) -> Result<Header, ChainDown> {
     let header = one_header(rpc, block)?;
-    header_rules::check_alone(network, block.height, &header).map_err(|why| forged(block.height, why))?;
+    header_rules::check_alone(network, block.height, &header)
+        .map_err(|why| forged(block.height, why))?;
     Ok(header)
 }
 
@@ -71,12 +73,14 @@ fn one_header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
 }
 
 /// Fetches the headers of blocks, and checks their hashes only.
-pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, ChainDown> {
-    let calls: Vec<_> = blocks.iter().map(|block| call("getblockheader", json!([block.hash, false]))).collect();
+pub fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, ChainDown> {
+    let calls: Vec<_> =
+        blocks.iter().map(|block| call("getblockheader", json!([block.hash, false]))).collect();
     let read = |(reply, block): (Result<RawResult, Refused>, &BlockId)| {
         let told = reply.map_err(|refused| refused.down("getblockheader"))?;
         let hex: String = typed("getblockheader", &told)?;
-        let header: Header = deserialize_hex(&hex).map_err(|_| forged(block.height, "its header cannot be read"))?;
+        let header: Header =
+            deserialize_hex(&hex).map_err(|_| forged(block.height, "its header cannot be read"))?;
         if header.block_hash() == block.hash {
             Ok(header)
         } else {
@@ -86,20 +90,28 @@ pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, C
     rpc.batch(&calls)?.into_iter().zip(blocks).map(read).collect()
 }
 
-pub(super) fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Result<u32, ChainDown> {
+pub fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Result<u32, ChainDown> {
     header_rules::height_before(at, info(rpc)?.blocks, |height| {
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
-        let hash = hash.ok_or_else(|| ChainDown::of_text("the node's chain became shorter: try again".to_owned()))?;
+        let hash = hash.ok_or_else(|| {
+            ChainDown::of_text("the node's chain became shorter: try again".to_owned())
+        })?;
         let block = BlockId { height, hash };
         // `header` refuses every block below `lowest`, for too little work.
-        let header =
-            if height < header_rules::lowest(network) { one_header(rpc, block)? } else { header(rpc, network, block)? };
+        let header = if height < header_rules::lowest(network) {
+            one_header(rpc, block)?
+        } else {
+            header(rpc, network, block)?
+        };
         Ok(header_rules::time(&header))
     })
 }
 
 /// The hashes of the best chain's blocks at these heights; `None` above the best block.
-pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Vec<Option<BlockHash>>, ChainDown> {
+pub fn hashes(
+    rpc: &Rpc,
+    heights: impl Iterator<Item = u32>,
+) -> Result<Vec<Option<BlockHash>>, ChainDown> {
     let calls: Vec<_> = heights.map(|height| call("getblockhash", json!([height]))).collect();
     let read = |reply| match reply {
         Ok(hash) => typed("getblockhash", &hash).map(Some),
@@ -110,21 +122,21 @@ pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Ve
 }
 
 /// The last of these blocks, lowest first, that is in the best chain.
-pub(super) fn last_common(rpc: &Rpc, blocks: &[WeighedBlock]) -> Result<Option<WeighedBlock>, ChainDown> {
+pub fn last_common(rpc: &Rpc, blocks: &[WeighedBlock]) -> Result<Option<WeighedBlock>, ChainDown> {
     let hashes = hashes(rpc, blocks.iter().map(|block| block.id.height))?;
     let pairs = blocks.iter().zip(hashes).rev();
     Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())
 }
 
-pub(super) fn pruned(height: u32) -> ChainDown {
+pub fn pruned(height: u32) -> ChainDown {
     ChainDown::of_text(format!(
         "the node has pruned block {height}, which the gateway still has to read: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"
     ))
 }
 
-/// Reads a block and checks its hash, its link to `before`, its height, its work and its transactions. `first` is
-/// the header at [`header_rules::period_before`], if there is one.
-pub(super) fn block(
+/// Reads a block and checks its hash, its link to `before`, its height, its work and its
+/// transactions. `first` is the header at [`header_rules::period_before`], if there is one.
+pub fn block(
     rpc: &Rpc,
     network: Network,
     id: BlockId,
@@ -137,22 +149,24 @@ pub(super) fn block(
     if !block.check_witness_commitment() {
         return Err(forged(id.height, ITS_TRANSACTIONS));
     }
-    header_rules::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))?;
+    header_rules::check_height(network, id.height, block.txdata.first())
+        .map_err(|why| forged(id.height, why))?;
     Ok(block)
 }
 
 /// Checks the height of a block that is linked to no block of known height.
-pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(), ChainDown> {
+pub fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(), ChainDown> {
     // The genesis block was already compared in `identity`.
     if id.height == 0 {
         return Ok(());
     }
     let block = read_block(rpc, id)?;
-    header_rules::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))
+    header_rules::check_height(network, id.height, block.txdata.first())
+        .map_err(|why| forged(id.height, why))
 }
 
 /// The reason why a block does not follow `before`: the node's chain changed, or the node lies.
-pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: HeaderFault) -> ChainDown {
+pub fn unlinked(rpc: &Rpc, before: BlockId, why: HeaderFault) -> ChainDown {
     match hashes(rpc, std::iter::once(before.height)) {
         Ok(now) if now != [Some(before.hash)] => tip_changed(),
         Ok(_) => forged(before.height.saturating_add(1), why),
@@ -174,6 +188,6 @@ fn read_block(rpc: &Rpc, BlockId { height, hash }: BlockId) -> Result<Block, Cha
     if block.check_merkle_root() { Ok(block) } else { Err(forged(height, ITS_TRANSACTIONS)) }
 }
 
-pub(super) fn forged(height: u32, why: &str) -> ChainDown {
+pub fn forged(height: u32, why: &str) -> ChainDown {
     errors::forged("node", height, why)
 }

@@ -1,5 +1,6 @@
-//! The headers of a node's chain, each linked to the header before it up to the best block. The fork from the known
-//! chain and the work are computed from these headers alone, never from the node's claims.
+//! The headers of a node's chain, each linked to the header before it up to the best block. The
+//! fork from the known chain and the work are computed from these headers alone, never from the
+//! node's claims.
 
 use bitcoin::Network;
 use bitcoin::block::Header;
@@ -15,18 +16,20 @@ use crate::port::ChainDown;
 /// Headers in one request.
 const HEADERS_MAX: u32 = 2_000;
 
-/// Limit of linked headers, which take 160 MB: enough for decades. One answer links them all. A node sends tens of
-/// thousands of headers in a second, and reading the blocks takes a thousand times as long.
+/// Limit of linked headers, which take 160 MB: enough for decades. One answer links them all. A
+/// node sends tens of thousands of headers in a second, and reading the blocks takes a thousand
+/// times as long.
 const LINKED_MAX: u32 = 2_000_000;
 
 /// Linked headers at consecutive heights, the first at `from`.
-pub(super) struct Linked {
+pub struct Linked {
     from: u32,
     headers: Vec<Header>,
 }
 
-/// Links a node's headers from a height up to its best block. Begins lower if the difficulty check needs more headers.
-pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Result<Linked, ChainDown> {
+/// Links a node's headers from a height up to its best block. Begins lower if the difficulty check
+/// needs more headers.
+pub fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Result<Linked, ChainDown> {
     let from = header_rules::linked_from(network, from);
     if tip.height.saturating_sub(from) > LINKED_MAX {
         return Err(forged(tip.height, "no chain is so long"));
@@ -37,13 +40,18 @@ pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Resu
         let heights = next..tip.height.saturating_add(1).min(next.saturating_add(HEADERS_MAX));
         next = heights.end;
         let hashes = blocks::hashes(rpc, heights.clone())?;
-        let told: Option<Vec<BlockId>> =
-            heights.zip(hashes).map(|(height, hash)| Some(BlockId { height, hash: hash? })).collect();
+        let told: Option<Vec<BlockId>> = heights
+            .zip(hashes)
+            .map(|(height, hash)| Some(BlockId { height, hash: hash? }))
+            .collect();
         for header in blocks::headers_of(rpc, &told.ok_or_else(tip_changed)?)? {
             if let Err(why) = linked.push(network, header) {
                 // The chain may have changed between two requests.
                 let before = linked.last_id();
-                return Err(before.map_or_else(|| forged(from, why), |before| blocks::unlinked(rpc, before, why)));
+                return Err(before.map_or_else(
+                    || forged(from, why),
+                    |before| blocks::unlinked(rpc, before, why),
+                ));
             }
         }
     }
@@ -55,7 +63,8 @@ impl Linked {
         let height = self.next_height();
         match self.headers.last() {
             Some(before) => {
-                let first = header_rules::period_before(network, height).and_then(|first| self.at(first));
+                let first =
+                    header_rules::period_before(network, height).and_then(|first| self.at(first));
                 header_rules::check_next(network, height, (first, before), &header)?;
             }
             None => header_rules::check_alone(network, height, &header)?,
@@ -73,27 +82,28 @@ impl Linked {
     }
 
     /// The last `count` headers up to a height.
-    pub(super) fn last(&self, up_to: u32, count: u32) -> &[Header] {
+    pub fn last(&self, up_to: u32, count: u32) -> &[Header] {
         let end = up_to.saturating_add(1);
         self.range(end.saturating_sub(count), end)
     }
 
-    pub(super) fn at(&self, height: u32) -> Option<&Header> {
+    pub fn at(&self, height: u32) -> Option<&Header> {
         self.range(height, height.saturating_add(1)).first()
     }
 
-    pub(super) fn id(&self, height: u32) -> Option<BlockId> {
+    pub fn id(&self, height: u32) -> Option<BlockId> {
         Some(BlockId { height, hash: self.at(height)?.block_hash() })
     }
 
     /// The work of the blocks above one height up to another.
-    pub(super) fn work(&self, above: u32, up_to: u32) -> u128 {
+    pub fn work(&self, above: u32, up_to: u32) -> u128 {
         let headers = self.range(above.saturating_add(1), up_to.saturating_add(1));
         headers.iter().fold(0, |sum, header| sum.saturating_add(work_as_u128(header.work())))
     }
 
-    /// The highest of these blocks that a token lists. Fails if the token lists one of them at another height.
-    pub(super) fn last_known(&self, known: &Token) -> Result<Option<WeighedBlock>, ChainDown> {
+    /// The highest of these blocks that a token lists. Fails if the token lists one of them at
+    /// another height.
+    pub fn last_known(&self, known: &Token) -> Result<Option<WeighedBlock>, ChainDown> {
         let mut last = None;
         for (height, header) in (self.from..).zip(&self.headers) {
             let Some(block) = known.block(header.block_hash()) else { continue };
@@ -107,7 +117,8 @@ impl Linked {
 
     /// The linked headers at heights from `from` to below `to`.
     fn range(&self, from: u32, to: u32) -> &[Header] {
-        let index = |height: u32| (height.saturating_sub(self.from) as usize).min(self.headers.len());
+        let index =
+            |height: u32| (height.saturating_sub(self.from) as usize).min(self.headers.len());
         self.headers.get(index(from)..index(to)).unwrap_or_default()
     }
 }
@@ -130,7 +141,9 @@ mod tests {
     #[test]
     fn main_network_headers_with_little_work_are_refused() {
         let [first, second] = first_two();
-        for (from, before, told) in [(900_000, None, first), (899_999, Some(first), second), (0, None, first)] {
+        for (from, before, told) in
+            [(900_000, None, first), (899_999, Some(first), second), (0, None, first)]
+        {
             let mut linked = Linked { from, headers: before.into_iter().collect() };
             assert_eq!(linked.push(Network::Bitcoin, told), Err("too little work was done for it"));
         }
@@ -140,11 +153,18 @@ mod tests {
     fn work_counts_the_linked_headers_only() {
         let header = genesis_block(Network::Regtest).header;
         let linked = Linked { from: 5, headers: vec![header; 10] };
-        for (above, up_to, blocks) in [(5, 14, 9), (7, 9, 2), (9, 9, 0), (9, 7, 0), (0, 4, 0), (0, 6, 2), (12, 900, 2)]
+        for (above, up_to, blocks) in
+            [(5, 14, 9), (7, 9, 2), (9, 9, 0), (9, 7, 0), (0, 4, 0), (0, 6, 2), (12, 900, 2)]
         {
             assert_eq!(linked.work(above, up_to), 2 * blocks, "above {above} up to {up_to}");
         }
-        assert_eq!((linked.last(14, 11).len(), linked.last(8, 3).len(), linked.last(6, 11).len()), (10, 3, 2));
-        assert_eq!((linked.id(4).is_some(), linked.id(5).is_some(), linked.id(15).is_some()), (false, true, false));
+        assert_eq!(
+            (linked.last(14, 11).len(), linked.last(8, 3).len(), linked.last(6, 11).len()),
+            (10, 3, 2)
+        );
+        assert_eq!(
+            (linked.id(4).is_some(), linked.id(5).is_some(), linked.id(15).is_some()),
+            (false, true, false)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Makes one answer of a look: the blocks since the last answer, and the mempool once the best block is read.
+//! Makes one answer of a look: the blocks since the last answer, and the mempool once the best
+//! block is read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,7 +28,7 @@ const BLOCKS_MAX: u32 = 100;
 /// With this many of our transactions, an answer reads no further block.
 const TXS_MAX: usize = 500;
 
-pub(super) fn look(
+pub fn look(
     rpc: &Rpc,
     network: Network,
     state: &mut State,
@@ -58,7 +59,10 @@ pub(super) fn look(
             txs.extend(unconfirmed::changed(rpc, state, &mut pool, &synced, request.watch)?);
         }
         state.pool = pool.kept();
-        if !txs.is_empty() && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))? != synced.tip.hash {
+        if !txs.is_empty()
+            && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))?
+                != synced.tip.hash
+        {
             return Err(tip_changed());
         }
     }
@@ -82,7 +86,8 @@ pub(super) fn look(
     })
 }
 
-/// Reads blocks up to the best one, as far as one answer allows, and returns our transactions in them.
+/// Reads blocks up to the best one, as far as one answer allows, and returns our transactions in
+/// them.
 fn read_blocks(
     rpc: &Rpc,
     network: Network,
@@ -91,7 +96,9 @@ fn read_blocks(
     synced: &Synced,
 ) -> Result<Vec<TxFacts>, ChainDown> {
     let mut txs = Vec::new();
-    let (Some(last), Some(mut before)) = (state.last_block(), state.headers.last().copied()) else { return Ok(txs) };
+    let (Some(last), Some(mut before)) = (state.last_block(), state.headers.last().copied()) else {
+        return Ok(txs);
+    };
     let until = synced.tip.height.min(last.height.saturating_add(BLOCKS_MAX));
     if last.height >= until {
         return Ok(txs);
@@ -122,8 +129,14 @@ fn read_blocks(
 }
 
 /// The first header of the difficulty period that ends with `last`; `None` if no period ends there.
-fn first_of_period(rpc: &Rpc, network: Network, last: BlockId) -> Result<Option<Header>, ChainDown> {
-    let Some(from) = header_rules::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
+fn first_of_period(
+    rpc: &Rpc,
+    network: Network,
+    last: BlockId,
+) -> Result<Option<Header>, ChainDown> {
+    let Some(from) = header_rules::period_before(network, last.height.saturating_add(1)) else {
+        return Ok(None);
+    };
     Ok(link(rpc, network, from, last)?.at(from).copied())
 }
 
@@ -153,7 +166,8 @@ fn take(
         conflicts.extend(by.iter().filter(|by| **by != txid && state.tracked.contains_key(*by)));
     }
     let was_tracked = state.tracked.remove(&txid).is_some();
-    // Called for every transaction: `concerns` remembers our outputs, which a later transaction may spend.
+    // Called for every transaction: `concerns` remembers our outputs, which a later transaction may
+    // spend.
     if !watch.concerns(&tx) && !was_tracked {
         return None;
     }
@@ -171,7 +185,8 @@ fn tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Resul
     Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })
 }
 
-/// Notes the reported transactions. In the last answer, returns those of the watch list that this look did not report.
+/// Notes the reported transactions. In the last answer, returns those of the watch list that this
+/// look did not report.
 fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool) -> Vec<Txid> {
     if watch.txids().is_empty() {
         return Vec::new();
@@ -184,9 +199,15 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
     watch.txids().iter().filter(|txid| !reported.contains(*txid)).copied().collect()
 }
 
-/// The token of this answer, or the last token if nothing is new. If blocks left the chain, the token from before the
-/// look is written until everything is reported, because only memory knows those blocks.
-fn next_token(state: &mut State, synced: &Synced, is_new: bool, more: bool) -> Result<Vec<u8>, ChainDown> {
+/// The token of this answer, or the last token if nothing is new. If blocks left the chain, the
+/// token from before the look is written until everything is reported, because only memory knows
+/// those blocks.
+fn next_token(
+    state: &mut State,
+    synced: &Synced,
+    is_new: bool,
+    more: bool,
+) -> Result<Vec<u8>, ChainDown> {
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
     if token.last().map(|last| last.id) == Some(synced.tip) {
         token.end();

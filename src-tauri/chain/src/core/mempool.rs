@@ -19,8 +19,8 @@ use crate::checks::conflicts::parents_first;
 use crate::checks::errors::tip_changed;
 use crate::port::{ChainDown, WatchList};
 
-/// Transactions read for one answer at most. This bounds its time; memory is bounded because transactions that are not
-/// ours are dropped.
+/// Transactions read for one answer at most. This bounds its time; memory is bounded because
+/// transactions that are not ours are dropped.
 const READ_MAX: usize = 5_000;
 
 /// Transactions in one request: at 400 kB each, the largest that nodes relay, they fill an answer.
@@ -29,16 +29,17 @@ const BATCH: usize = 50;
 /// Core's code for a missing transaction.
 const NOT_FOUND: i64 = -5;
 
-/// The shortest time between two lists when a notice is missing. Without it, false notices could cause twenty lists of
-/// a full mempool a second.
+/// The shortest time between two lists when a notice is missing. Without it, false notices could
+/// cause twenty lists of a full mempool a second.
 const LISTED_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// This many announced transactions, all missing at the node, are no accident: another node sends the notices.
+/// This many announced transactions, all missing at the node, are no accident: another node sends
+/// the notices.
 const UNFOUND_MAX: usize = 20;
 
-/// Reads the new transactions from the whole list, or from the notices since the last list. The best block must be that
-/// of `synced`.
-pub(super) fn read(
+/// Reads the new transactions from the whole list, or from the notices since the last list. The
+/// best block must be that of `synced`.
+pub fn read(
     rpc: &Rpc,
     state: &mut State,
     watch: &dyn WatchList,
@@ -48,7 +49,9 @@ pub(super) fn read(
     let Some(notices) = notices else { return list(rpc, state, watch, synced) };
     let before = state.pool.take().and_then(|pool| Some((pool.listing?, pool)));
     let before = match before {
-        Some((listing, pool)) if listing.tip == synced.tip.hash && listing.at.elapsed() < notices.listed_every() => {
+        Some((listing, pool))
+            if listing.tip == synced.tip.hash && listing.at.elapsed() < notices.listed_every() =>
+        {
             let changes = notices.since(&listing.mark, pool.number);
             if changes.is_some() || listing.at.elapsed() < LISTED_AGAIN_AFTER {
                 return follow(rpc, state, watch, pool, &changes.unwrap_or_default(), notices);
@@ -65,13 +68,20 @@ pub(super) fn read(
         before: before.as_ref().map(|(listing, before)| (listing.mark, before.number)),
         is_same_tip: before.as_ref().is_some_and(|(listing, _)| listing.tip == synced.tip.hash),
     });
-    if before.is_some_and(|(listing, before)| listing.tip == synced.tip.hash && before.differs_from(&pool)) {
+    if before.is_some_and(|(listing, before)| {
+        listing.tip == synced.tip.hash && before.differs_from(&pool)
+    }) {
         notices.distrust();
     }
     Ok(MempoolSnapshot { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
 }
 
-fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<MempoolSnapshot, ChainDown> {
+fn list(
+    rpc: &Rpc,
+    state: &mut State,
+    watch: &dyn WatchList,
+    synced: &Synced,
+) -> Result<MempoolSnapshot, ChainDown> {
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
@@ -100,7 +110,8 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
     Ok(MempoolSnapshot { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
 }
 
-/// Updates the last list with notices. RPC confirms that a transaction entered, and that one of ours left.
+/// Updates the last list with notices. RPC confirms that a transaction entered, and that one of
+/// ours left.
 fn follow(
     rpc: &Rpc,
     state: &mut State,
@@ -156,13 +167,14 @@ fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transact
     }
 }
 
-/// The ids among `txids` that the mempool holds now. `getrawtransaction` cannot decide this: a node with a transaction
-/// index also finds mined transactions.
-pub(super) fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>, ChainDown> {
+/// The ids among `txids` that the mempool holds now. `getrawtransaction` cannot decide this: a node
+/// with a transaction index also finds mined transactions.
+pub fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>, ChainDown> {
     let txids: Vec<Txid> = txids.iter().copied().collect();
     let mut there = Vec::new();
     for batch in txids.chunks(BATCH) {
-        let calls: Vec<_> = batch.iter().map(|txid| call("getmempoolentry", json!([txid]))).collect();
+        let calls: Vec<_> =
+            batch.iter().map(|txid| call("getmempoolentry", json!([txid]))).collect();
         for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
             match reply {
                 Ok(_) => there.push(*txid),
@@ -175,19 +187,23 @@ pub(super) fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>,
 }
 
 /// The raw transactions with these ids, without those that the node does not find.
-pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
+pub fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
     let mut found = BTreeMap::new();
     for batch in txids.chunks(BATCH) {
-        let calls: Vec<_> = batch.iter().map(|txid| call("getrawtransaction", json!([txid, 0]))).collect();
+        let calls: Vec<_> =
+            batch.iter().map(|txid| call("getrawtransaction", json!([txid, 0]))).collect();
         for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
             let hex: String = match reply {
                 Ok(hex) => typed("getrawtransaction", &hex)?,
                 Err(Refused { code: NOT_FOUND, .. }) => continue,
                 Err(refused) => return Err(refused.down("getrawtransaction")),
             };
-            let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
+            let tx =
+                deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
             let tx = tx.ok_or_else(|| {
-                ChainDown::of_text(format!("the node sent another transaction as {txid}; do not trust this node"))
+                ChainDown::of_text(format!(
+                    "the node sent another transaction as {txid}; do not trust this node"
+                ))
             })?;
             found.insert(*txid, tx);
         }

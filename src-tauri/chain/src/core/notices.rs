@@ -1,7 +1,7 @@
-//! Listens to a node's notices over ZeroMQ. A task holds the connection and reconnects with pauses; a notice wakes a
-//! look. Notices only make looks earlier.
+//! Listens to a node's notices over ZeroMQ. A task holds the connection and reconnects with pauses;
+//! a notice wakes a look. Notices only make looks earlier.
 
-pub(super) mod log;
+pub mod log;
 mod zmtp;
 
 use std::sync::Arc;
@@ -60,8 +60,8 @@ pub struct NoticesPace {
 }
 
 impl NoticesPace {
-    /// Slow nodes announce a block late, so `silent_after` is long. `listed_every` is shorter than the second between
-    /// two looks, so that each look without a notice asks for a list.
+    /// Slow nodes announce a block late, so `silent_after` is long. `listed_every` is shorter than
+    /// the second between two looks, so that each look without a notice asks for a list.
     pub const USUAL: Self = Self {
         reached_within: Duration::from_secs(5),
         pause: Duration::from_secs(1),
@@ -71,11 +71,13 @@ impl NoticesPace {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-#[error("{0:?} is no address at which Bitcoin Core publishes: set backendZmq to one like tcp://127.0.0.1:28332")]
+#[error(
+    "{0:?} is no address at which Bitcoin Core publishes: set backendZmq to one like tcp://127.0.0.1:28332"
+)]
 pub struct BadAddress(pub String);
 
 /// A node's notices, received until this is dropped.
-pub(super) struct Notices {
+pub struct Notices {
     shared: Arc<Shared>,
     listening: JoinHandle<()>,
     runtime: Handle,
@@ -98,37 +100,43 @@ impl Notices {
     ///
     /// # Errors
     /// When the URL is invalid.
-    pub(super) fn listen(options: NoticesOptions, runtime: Handle) -> Result<Self, BadAddress> {
+    pub fn listen(options: NoticesOptions, runtime: Handle) -> Result<Self, BadAddress> {
         let bad = || BadAddress(options.url.clone());
-        let url = url::Url::parse(&options.url).ok().filter(|url| url.scheme() == "tcp").ok_or_else(bad)?;
+        let url = url::Url::parse(&options.url)
+            .ok()
+            .filter(|url| url.scheme() == "tcp")
+            .ok_or_else(bad)?;
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(bad)?.to_owned();
         let port = url.port().ok_or_else(bad)?;
         let (tries, tried) = watch::channel(false);
-        let shared = Shared { options, host, port, log: Mutex::default(), cut: Notify::new(), tried: tries };
+        let shared =
+            Shared { options, host, port, log: Mutex::default(), cut: Notify::new(), tried: tries };
         let shared = Arc::new(shared);
         let listening = runtime.spawn(listen(Arc::clone(&shared)));
         Ok(Self { shared, listening, runtime, tried })
     }
 
-    pub(super) fn mark(&self) -> Mark {
+    pub fn mark(&self) -> Mark {
         self.shared.log.lock().mark()
     }
 
     /// See [`NoticeLog::since`].
-    pub(super) fn since(&self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
+    pub fn since(&self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
         self.shared.log.lock().since(mark, number)
     }
 
-    /// See [`NoticeLog::compare`]. Reconnects if the node is silent, or the notices come from another node.
-    pub(super) fn compare(&self, listed: &Listed) {
-        let gives_up = self.shared.log.lock().compare(listed, self.shared.options.pace.silent_after);
+    /// See [`NoticeLog::compare`]. Reconnects if the node is silent, or the notices come from
+    /// another node.
+    pub fn compare(&self, listed: &Listed) {
+        let gives_up =
+            self.shared.log.lock().compare(listed, self.shared.options.pace.silent_after);
         if gives_up {
             self.shared.cut.notify_one();
         }
     }
 
     /// Reconnects after a false notice.
-    pub(super) fn distrust(&self) {
+    pub fn distrust(&self) {
         let gives_up = self.shared.log.lock().distrust();
         if gives_up {
             self.shared.cut.notify_one();
@@ -136,30 +144,32 @@ impl Notices {
     }
 
     /// The reason why the notices are useless, as a sentence.
-    pub(super) fn fault(&self) -> Option<Telling> {
+    pub fn fault(&self) -> Option<Telling> {
         let heard = self.shared.log.lock();
         heard.fault().map(|fault| self.shared.sentence(fault))
     }
 
     /// The same, once the first attempt to reach the node has ended. Blocks until then.
-    pub(super) fn fault_once_tried(&self) -> Option<Telling> {
+    pub fn fault_once_tried(&self) -> Option<Telling> {
         let mut tried = self.tried.clone();
         // A connection attempt takes no longer than this.
-        let _ = self.runtime.block_on(async { timeout(REACHED_BY_PROXY_WITHIN, tried.wait_for(|tried| *tried)).await });
+        let _ = self.runtime.block_on(async {
+            timeout(REACHED_BY_PROXY_WITHIN, tried.wait_for(|tried| *tried)).await
+        });
         self.fault()
     }
 
-    pub(super) fn listed_every(&self) -> Duration {
+    pub fn listed_every(&self) -> Duration {
         self.shared.options.pace.listed_every
     }
 
     /// Notified when a notice needs a look.
-    pub(super) fn wake(&self) -> &Notify {
+    pub fn wake(&self) -> &Notify {
         self.shared.options.waker.notify()
     }
 
     #[cfg(any(test, feature = "testing"))]
-    pub(super) fn count(&self) -> Option<u32> {
+    pub fn count(&self) -> Option<u32> {
         self.shared.log.lock().count()
     }
 }

@@ -17,7 +17,9 @@ use crate::down::Down;
 use crate::port::ChainDown;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-#[error("{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332")]
+#[error(
+    "{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332"
+)]
 pub struct BadUrl(pub String);
 
 #[derive(Debug, Clone)]
@@ -81,16 +83,20 @@ pub enum Credentials {
 
 impl Credentials {
     /// The current value of the header `Authorization` for a node of this network.
-    pub(super) fn authorization(&self, network: Network) -> Result<Zeroizing<String>, ChainDown> {
+    pub fn authorization(&self, network: Network) -> Result<Zeroizing<String>, ChainDown> {
         let credentials = match self {
-            Self::CookieFile(file) => cookie(file, network).map_err(|error| ChainDown(error.telling()))?,
-            Self::Password { user, password } => Zeroizing::new(format!("{user}:{}", password.as_str())),
+            Self::CookieFile(file) => {
+                cookie(file, network).map_err(|error| ChainDown(error.telling()))?
+            }
+            Self::Password { user, password } => {
+                Zeroizing::new(format!("{user}:{}", password.as_str()))
+            }
         };
         Ok(Zeroizing::new(format!("Basic {}", STANDARD.encode(credentials.as_bytes()))))
     }
 
     /// The reason after the node at `host` refused them.
-    pub(super) fn refused(&self, host: String) -> ChainDown {
+    pub fn refused(&self, host: String) -> ChainDown {
         match self {
             Self::CookieFile(_) => Down::CookieRefused { host }.into(),
             Self::Password { .. } => Down::PasswordRefused { host }.into(),
@@ -178,7 +184,11 @@ mod tests {
             std::fs::write(&file, content).unwrap();
             signs_in_by(&file, Network::Bitcoin)
         };
-        assert!(signs_in_by(&file, Network::Bitcoin).unwrap_err().contains("start the node with server=1"));
+        assert!(
+            signs_in_by(&file, Network::Bitcoin)
+                .unwrap_err()
+                .contains("start the node with server=1")
+        );
         let sound = format!("Basic {}", STANDARD.encode("__cookie__:00ff"));
         for content in ["__cookie__:00ff", "__cookie__:00ff\n", "__cookie__:00ff\r\n"] {
             assert_eq!(cookie(content.as_bytes()), Ok(sound.clone()), "{content:?}");
@@ -193,10 +203,15 @@ mod tests {
             (&("a:".to_owned() + &"b".repeat(1 << 20)), "too long"),
         ] {
             let refused = cookie(content.as_bytes()).unwrap_err();
-            assert!(refused.contains(why) && refused.contains(file.to_str().unwrap()), "{content:.9?}: {refused}");
+            assert!(
+                refused.contains(why) && refused.contains(file.to_str().unwrap()),
+                "{content:.9?}: {refused}"
+            );
         }
         assert!(cookie(b"a:\xff").unwrap_err().contains("no text"));
-        assert!(signs_in_by(Path::new("/dev/zero"), Network::Bitcoin).unwrap_err().contains("no file"));
+        assert!(
+            signs_in_by(Path::new("/dev/zero"), Network::Bitcoin).unwrap_err().contains("no file")
+        );
     }
 
     #[test]
@@ -205,14 +220,20 @@ mod tests {
         let by = |inner: &str, network| signs_in_by(&folder.path().join(inner), network);
         let of = |user: &str| Ok(format!("Basic {}", STANDARD.encode(format!("{user}:x"))));
         let missing = by("", Network::Signet).unwrap_err();
-        assert!(missing.contains("holds no cookie file") && missing.contains("server=1"), "{missing}");
+        assert!(
+            missing.contains("holds no cookie file") && missing.contains("server=1"),
+            "{missing}"
+        );
         std::fs::write(folder.path().join(".cookie"), "main:x").unwrap();
-        for (network, inner) in
-            [(Network::Testnet4, "testnet4"), (Network::Signet, "signet"), (Network::Regtest, "regtest")]
-        {
+        for (network, inner) in [
+            (Network::Testnet4, "testnet4"),
+            (Network::Signet, "signet"),
+            (Network::Regtest, "regtest"),
+        ] {
             assert_eq!(by("", network), of("main"), "the folder itself may be the network's");
             std::fs::create_dir(folder.path().join(inner)).unwrap();
-            std::fs::write(folder.path().join(inner).join(".cookie"), format!("{inner}:x")).unwrap();
+            std::fs::write(folder.path().join(inner).join(".cookie"), format!("{inner}:x"))
+                .unwrap();
             assert_eq!(by("", network), of(inner));
             assert_eq!(by(inner, network), of(inner));
         }

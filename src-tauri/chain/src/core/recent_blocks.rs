@@ -1,4 +1,5 @@
-//! Looks up single transactions, ours or not, in a node's mempool and last blocks. Needs no transaction index.
+//! Looks up single transactions, ours or not, in a node's mempool and last blocks. Needs no
+//! transaction index.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +16,20 @@ use crate::port::RecentTransactions;
 /// Most blocks whose transaction ids are read for one answer. The ids of a block have some 200 kB.
 const BLOCKS_MAX: u32 = 20;
 
-pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+pub fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
     let mut open: BTreeSet<Txid> = txids.iter().copied().collect();
     let waiting = mempool::in_mempool(rpc, &open)?;
-    let mut recent = RecentTransactions { txs: mempool::transactions(rpc, &waiting)?, ..RecentTransactions::default() };
+    let mut recent = RecentTransactions {
+        txs: mempool::transactions(rpc, &waiting)?,
+        ..RecentTransactions::default()
+    };
     open.retain(|txid| !recent.txs.contains_key(txid));
     if open.is_empty() {
         return Ok(recent);
     }
     let tip_height = blocks::info(rpc)?.blocks;
-    let lowest = above.saturating_add(1).max(tip_height.saturating_sub(BLOCKS_MAX.saturating_sub(1)));
+    let lowest =
+        above.saturating_add(1).max(tip_height.saturating_sub(BLOCKS_MAX.saturating_sub(1)));
     let hashes = blocks::hashes(rpc, lowest..=tip_height)?;
     for hash in hashes.into_iter().rev() {
         let ids = hash.map(|hash| ids(rpc, hash)).transpose()?.flatten();
@@ -52,8 +57,14 @@ fn ids(rpc: &Rpc, hash: BlockHash) -> Result<Option<BTreeSet<Txid>>, ChainDown> 
 }
 
 /// Reads transactions of a block. A transaction with a wrong id counts as unknown.
-fn read(rpc: &Rpc, hash: BlockHash, txids: &[Txid], recent: &mut RecentTransactions) -> Result<(), ChainDown> {
-    let calls: Vec<_> = txids.iter().map(|txid| call("getrawtransaction", json!([txid, 0, hash]))).collect();
+fn read(
+    rpc: &Rpc,
+    hash: BlockHash,
+    txids: &[Txid],
+    recent: &mut RecentTransactions,
+) -> Result<(), ChainDown> {
+    let calls: Vec<_> =
+        txids.iter().map(|txid| call("getrawtransaction", json!([txid, 0, hash]))).collect();
     for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(txids) {
         let hex = reply.ok().map(|hex| typed::<String>("getrawtransaction", &hex)).transpose()?;
         let tx = hex.and_then(|hex| deserialize_hex::<Transaction>(&hex).ok());

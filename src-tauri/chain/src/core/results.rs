@@ -8,7 +8,7 @@ use tillgate_domain::closing::CutOff;
 
 /// `getblockchaininfo`.
 #[derive(Debug, Deserialize)]
-pub(super) struct ChainInfo {
+pub struct ChainInfo {
     pub blocks: u32,
     pub headers: u32,
     pub bestblockhash: BlockHash,
@@ -20,13 +20,13 @@ pub(super) struct ChainInfo {
 
 /// `getblock`, with the ids of its transactions.
 #[derive(Debug, Deserialize)]
-pub(super) struct BlockIds {
+pub struct BlockIds {
     pub tx: Vec<Txid>,
 }
 
 /// `getnetworkinfo`.
 #[derive(Debug, Deserialize)]
-pub(super) struct NetworkInfo {
+pub struct NetworkInfo {
     /// The node's name on the network, such as `/Satoshi:30.0.0/`.
     pub subversion: String,
     #[serde(default)]
@@ -39,7 +39,7 @@ pub(super) struct NetworkInfo {
 
 /// A node's reach into the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reach {
+pub struct Reach {
     pub cut_off: Option<CutOff>,
     /// Whether it hears of transactions before their blocks.
     pub has_mempool: bool,
@@ -65,7 +65,7 @@ impl From<&NetworkInfo> for Reach {
 
 /// `getmempoolinfo`.
 #[derive(Debug, Deserialize)]
-pub(super) struct MempoolInfo {
+pub struct MempoolInfo {
     pub loaded: bool,
     pub mempoolminfee: Number,
     pub minrelaytxfee: Number,
@@ -76,14 +76,14 @@ pub(super) struct MempoolInfo {
 
 /// `getrawmempool`, not verbose, with its sequence.
 #[derive(Debug, Deserialize)]
-pub(super) struct RawMempool {
+pub struct RawMempool {
     pub txids: Vec<Txid>,
     pub mempool_sequence: u64,
 }
 
 /// `getmempoolentry`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Entry {
+pub struct Entry {
     /// Seconds since 1970.
     pub time: i64,
     pub vsize: u64,
@@ -93,7 +93,7 @@ pub(super) struct Entry {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Fees {
+pub struct Fees {
     /// The transaction's own fee, in bitcoin.
     pub base: Number,
     /// The fee with all descendants in the mempool, in bitcoin.
@@ -102,7 +102,7 @@ pub(super) struct Fees {
 
 /// One item of `gettxspendingprevout`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Spending {
+pub struct Spending {
     pub txid: Txid,
     pub vout: u32,
     #[serde(default)]
@@ -111,19 +111,19 @@ pub(super) struct Spending {
 
 /// `estimatesmartfee`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Estimate {
+pub struct Estimate {
     #[serde(default)]
     pub feerate: Option<Number>,
 }
 
 impl Spending {
-    pub(super) const fn outpoint(&self) -> OutPoint {
+    pub const fn outpoint(&self) -> OutPoint {
         OutPoint { txid: self.txid, vout: self.vout }
     }
 }
 
 /// Converts an amount in bitcoin to satoshis; `None` if it is invalid.
-pub(super) fn sats(btc: &Number) -> Option<u64> {
+pub fn sats(btc: &Number) -> Option<u64> {
     let text = btc.as_str();
     let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(text)).ok()?;
     let sats = btc.checked_mul(Decimal::from(100_000_000))?;
@@ -138,7 +138,9 @@ mod tests {
     #[test]
     fn a_node_before_core_24_names_no_increment() {
         let read = |more: &str| {
-            let info = format!(r#"{{"loaded":true,"mempoolminfee":0.00001000,"minrelaytxfee":0.00001000{more}}}"#);
+            let info = format!(
+                r#"{{"loaded":true,"mempoolminfee":0.00001000,"minrelaytxfee":0.00001000{more}}}"#
+            );
             let info: MempoolInfo = serde_json::from_str(&info).unwrap();
             info.incrementalrelayfee.as_ref().and_then(sats)
         };

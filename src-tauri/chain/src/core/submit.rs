@@ -15,8 +15,9 @@ const REJECTED: i64 = -26;
 /// A transaction that is in a block (`RPC_TRANSACTION_ALREADY_IN_UTXO_SET`).
 const IN_UTXO_SET: i64 = -27;
 
-/// Offers transactions one after the other. The answer is about the last, or about the first that was refused.
-pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+/// Offers transactions one after the other. The answer is about the last, or about the first that
+/// was refused.
+pub fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     let mut answer = Broadcast::AlreadyKnown;
     for tx in package {
         // 0: the node sets no limit to the fee, because the signer does.
@@ -26,7 +27,10 @@ pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast,
         };
         match answer {
             Broadcast::Accepted | Broadcast::AlreadyKnown => {}
-            Broadcast::Conflict(_) | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
+            Broadcast::Conflict(_)
+            | Broadcast::InputsMissing
+            | Broadcast::InputsSpent
+            | Broadcast::Refused(_) => break,
         }
     }
     Ok(answer)
@@ -69,11 +73,18 @@ mod tests {
             (-27, "Transaction already in block chain", Ok(Broadcast::AlreadyKnown)),
             (-27, "Transaction outputs already in utxo set", Ok(Broadcast::AlreadyKnown)),
             (-26, "min relay fee not met, 1 < 110", refused("min relay fee not met, 1 < 110")),
-            (-26, "bad-txns-premature-spend-of-coinbase", refused("bad-txns-premature-spend-of-coinbase")),
+            (
+                -26,
+                "bad-txns-premature-spend-of-coinbase",
+                refused("bad-txns-premature-spend-of-coinbase"),
+            ),
             (-22, "TX decode failed", refused("TX decode failed")),
         ] {
             assert_eq!(of(code, message), meant, "{message}");
         }
-        assert!(of(-32_601, "Method not found").is_err(), "a missing method does not concern the transaction");
+        assert!(
+            of(-32_601, "Method not found").is_err(),
+            "a missing method does not concern the transaction"
+        );
     }
 }

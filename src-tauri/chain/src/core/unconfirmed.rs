@@ -14,7 +14,8 @@ use super::rpc::{Refused, Rpc, call, typed};
 use super::state::MempoolSnapshot;
 use super::state::{MempoolEntry, Moment, State, Tracked};
 use crate::checks::conflicts::{
-    Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
+    Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first,
+    spenders, unfollowed,
 };
 use crate::port::{ChainDown, TxFacts, WatchList};
 
@@ -35,14 +36,19 @@ struct Outputs {
 }
 
 /// Our transactions whose facts changed since the last report, parents before children.
-pub(super) fn changed(
+pub fn changed(
     rpc: &Rpc,
     state: &mut State,
     pool: &mut MempoolSnapshot,
     synced: &Synced,
     watch: &dyn WatchList,
 ) -> Result<Vec<TxFacts>, ChainDown> {
-    let moment = Moment { number: pool.number, digest: pool.digest(), tip: synced.tip, is_listed: pool.is_fresh };
+    let moment = Moment {
+        number: pool.number,
+        digest: pool.digest(),
+        tip: synced.tip,
+        is_listed: pool.is_fresh,
+    };
     if state.looked_at.is_some_and(|before| before.is_same_as(&moment))
         && state.tracked.values().all(|tracked| tracked.reported.is_some())
     {
@@ -51,7 +57,8 @@ pub(super) fn changed(
     // A transaction that is back in the mempool stays followed, and is reported.
     let is_back = |txid: &Txid| pool.txids.contains(txid);
     let tracked = state.tracked.iter();
-    let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.reported.as_ref().filter(|_| !is_back(txid))));
+    let tracked = tracked
+        .map(|(txid, one)| (txid, &one.tx, one.reported.as_ref().filter(|_| !is_back(txid))));
     for txid in unfollowed(tracked, watch) {
         state.tracked.remove(&txid);
     }
@@ -78,8 +85,14 @@ pub(super) fn changed(
     Ok(parents_first(reported, |facts| &facts.tx))
 }
 
-/// Updates the mempool entry of each of our transactions. Transactions that left meanwhile are taken out of the pool.
-fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut MempoolSnapshot, is_new_tip: bool) -> Result<(), ChainDown> {
+/// Updates the mempool entry of each of our transactions. Transactions that left meanwhile are
+/// taken out of the pool.
+fn read_entries(
+    rpc: &Rpc,
+    state: &mut State,
+    pool: &mut MempoolSnapshot,
+    is_new_tip: bool,
+) -> Result<(), ChainDown> {
     for (txid, tracked) in &mut state.tracked {
         if !pool.txids.contains(txid) {
             tracked.entry = None;
@@ -90,14 +103,20 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut MempoolSnapshot, is_new
         Some(seen) => seen.rests_on_unconfirmed && is_new_tip,
         None => true,
     };
-    let wanted = state.tracked.iter().filter(|(txid, tracked)| pool.txids.contains(*txid) && is_wanted(tracked));
+    let wanted = state
+        .tracked
+        .iter()
+        .filter(|(txid, tracked)| pool.txids.contains(*txid) && is_wanted(tracked));
     let wanted: Vec<Txid> = wanted.map(|(txid, _)| *txid).collect();
     for batch in wanted.chunks(BATCH) {
-        let calls: Vec<_> = batch.iter().map(|txid| call("getmempoolentry", json!([txid]))).collect();
+        let calls: Vec<_> =
+            batch.iter().map(|txid| call("getmempoolentry", json!([txid]))).collect();
         for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
             let Some(tracked) = state.tracked.get_mut(txid) else { continue };
             match reply {
-                Ok(entry) => tracked.entry = Some(mempool_entry(&typed("getmempoolentry", &entry)?)?),
+                Ok(entry) => {
+                    tracked.entry = Some(mempool_entry(&typed("getmempoolentry", &entry)?)?)
+                }
                 Err(Refused { code: NOT_FOUND, .. }) => {
                     tracked.entry = None;
                     pool.txids.remove(txid);
@@ -115,10 +134,14 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut MempoolSnapshot, is_new
 }
 
 fn mempool_entry(entry: &Entry) -> Result<MempoolEntry, ChainDown> {
-    let nonsense = || ChainDown::of_text("the node's answer to getmempoolentry makes no sense".to_owned());
+    let nonsense =
+        || ChainDown::of_text("the node's answer to getmempoolentry makes no sense".to_owned());
     let fee_sats = results::sats(&entry.fees.base).ok_or_else(nonsense)?;
     // Rounded down: a transaction at or above a wanted rate really pays it.
-    let sat_kwu = fee_sats.checked_mul(250).and_then(|fee| fee.checked_div(entry.vsize)).ok_or_else(nonsense)?;
+    let sat_kwu = fee_sats
+        .checked_mul(250)
+        .and_then(|fee| fee.checked_div(entry.vsize))
+        .ok_or_else(nonsense)?;
     Ok(MempoolEntry {
         entered: Timestamp::from_ms(entry.time.saturating_mul(1_000)),
         fee_rate: FeeRate::from_sat_per_kwu(sat_kwu),
@@ -134,16 +157,25 @@ fn read_ancestors(rpc: &Rpc, txid: &Txid, tracked: &mut Tracked) -> Result<(), C
         Err(refused) => return Err(refused.down("getmempoolancestors")),
     };
     let ancestors = ancestors.get(..LINE_MAX).unwrap_or(&ancestors);
-    let new: Vec<Txid> = ancestors.iter().filter(|txid| !tracked.ancestors.contains_key(*txid)).copied().collect();
+    let new: Vec<Txid> =
+        ancestors.iter().filter(|txid| !tracked.ancestors.contains_key(*txid)).copied().collect();
     tracked.ancestors.retain(|known, _| ancestors.contains(known));
     tracked.ancestors.extend(mempool::transactions(rpc, &new)?);
     Ok(())
 }
 
 /// Asks about each output that our absent transactions need.
-fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &MempoolSnapshot) -> Result<Outputs, ChainDown> {
-    let absent: Vec<Txid> =
-        state.tracked.iter().filter(|(_, tracked)| tracked.entry.is_none()).map(|(txid, _)| *txid).collect();
+fn outputs_of_absent(
+    rpc: &Rpc,
+    state: &mut State,
+    pool: &MempoolSnapshot,
+) -> Result<Outputs, ChainDown> {
+    let absent: Vec<Txid> = state
+        .tracked
+        .iter()
+        .filter(|(_, tracked)| tracked.entry.is_none())
+        .map(|(txid, _)| *txid)
+        .collect();
     let mut needed = BTreeSet::new();
     for txid in &absent {
         know_own_ancestors(state, txid, pool);
@@ -156,11 +188,14 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &MempoolSnapshot) -> Re
     for batch in needed.chunks(BATCH) {
         match spending_in_mempool(rpc, batch)? {
             Some(spending) => {
-                outputs.spenders.extend(spending.iter().filter_map(|it| Some((it.outpoint(), it.spendingtxid?))));
+                outputs.spenders.extend(
+                    spending.iter().filter_map(|it| Some((it.outpoint(), it.spendingtxid?))),
+                );
             }
             None => outputs.unknown_spenders.extend(batch),
         }
-        let calls: Vec<_> = batch.iter().map(|it| call("gettxout", json!([it.txid, it.vout, false]))).collect();
+        let calls: Vec<_> =
+            batch.iter().map(|it| call("gettxout", json!([it.txid, it.vout, false]))).collect();
         for (reply, outpoint) in rpc.batch(&calls)?.into_iter().zip(batch) {
             if !reply.map_err(|refused| refused.down("gettxout"))?.is_null() {
                 outputs.unspent.insert(*outpoint);
@@ -170,10 +205,15 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &MempoolSnapshot) -> Re
     Ok(outputs)
 }
 
-/// The spenders of these outputs in the mempool; `None` if the node refuses. A node that still builds its index of
-/// spenders answers only with `mempool_only`. Older nodes refuse this option, and have no index.
-fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<Spending>>, ChainDown> {
-    let asked: Vec<_> = outpoints.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
+/// The spenders of these outputs in the mempool; `None` if the node refuses. A node that still
+/// builds its index of spenders answers only with `mempool_only`. Older nodes refuse this option,
+/// and have no index.
+fn spending_in_mempool(
+    rpc: &Rpc,
+    outpoints: &[OutPoint],
+) -> Result<Option<Vec<Spending>>, ChainDown> {
+    let asked: Vec<_> =
+        outpoints.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
     for params in [json!([asked, { "mempool_only": true }]), json!([asked])] {
         if let Ok(told) = rpc.try_ask(call("gettxspendingprevout", params))? {
             return typed("gettxspendingprevout", &told).map(Some);
@@ -189,14 +229,17 @@ fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &MempoolSnapshot) {
         let known = state.tracked.get(parent).filter(|_| !pool.txids.contains(parent));
         known.map(|known| &known.tx)
     };
-    let found: Vec<(Txid, Transaction)> =
-        missing_ancestors(&tracked.tx, missing).into_iter().map(|(txid, tx)| (txid, tx.clone())).collect();
+    let found: Vec<(Txid, Transaction)> = missing_ancestors(&tracked.tx, missing)
+        .into_iter()
+        .map(|(txid, tx)| (txid, tx.clone()))
+        .collect();
     if let Some(tracked) = state.tracked.get_mut(txid) {
         tracked.ancestors.extend(found);
     }
 }
 
-/// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with itself.
+/// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with
+/// itself.
 fn of_mempool(seen: &MempoolEntry) -> Facts {
     Facts {
         unconfirmed_ancestors: seen.rests_on_unconfirmed.into(),
@@ -224,8 +267,8 @@ fn of_missing(
 }
 
 fn forget_ruled_out(state: &mut State, tip_height: u32) {
-    state
-        .tracked
-        .retain(|_, tracked| !tracked.reported.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height)));
+    state.tracked.retain(|_, tracked| {
+        !tracked.reported.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height))
+    });
     state.spent.retain(|_, (height, _)| !is_final(*height, tip_height));
 }

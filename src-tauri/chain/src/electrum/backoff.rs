@@ -1,6 +1,7 @@
-//! Limits learnt from a server that hangs up. A transaction or a script's history that a customer chose may be too
-//! large for the server. A repetition in each look would fail at the same cost. Transaction sizes are unknown
-//! beforehand. A server with small buffers hangs up at large transactions; a slow line, or Tor, exceeds the timeout.
+//! Limits learnt from a server that hangs up. A transaction or a script's history that a customer
+//! chose may be too large for the server. A repetition in each look would fail at the same cost.
+//! Transaction sizes are unknown beforehand. A server with small buffers hangs up at large
+//! transactions; a slow line, or Tor, exceeds the timeout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ const SUBJECTS_MAX: usize = 20_000;
 
 /// Scripts or transactions (`K`) that must not be requested for some blocks.
 #[derive(Debug)]
-pub(super) struct Backoff<K> {
+pub struct Backoff<K> {
     waits: BTreeMap<K, Wait>,
     broken_once: BTreeSet<K>,
 }
@@ -33,26 +34,27 @@ impl<K> Default for Backoff<K> {
 
 impl<K: Ord + Clone> Backoff<K> {
     /// Whether a subject must not be requested yet at this tip height.
-    pub(super) fn is_waiting(&self, subject: &K, height: u32) -> bool {
+    pub fn is_waiting(&self, subject: &K, height: u32) -> bool {
         self.waits.get(subject).is_some_and(|wait| height < wait.until)
     }
 
-    /// Notes a request without an answer. The next request waits for one block, then for twice as many blocks each
-    /// time.
-    pub(super) fn note_failure(&mut self, subject: &K, height: u32) {
+    /// Notes a request without an answer. The next request waits for one block, then for twice as
+    /// many blocks each time.
+    pub fn note_failure(&mut self, subject: &K, height: u32) {
         if self.is_waiting(subject, height) {
             return;
         }
         if self.waits.len() >= SUBJECTS_MAX {
             self.waits.pop_first();
         }
-        let span = self.waits.get(subject).map_or(1, |wait| wait.span.saturating_mul(2).min(SPAN_MAX));
+        let span =
+            self.waits.get(subject).map_or(1, |wait| wait.span.saturating_mul(2).min(SPAN_MAX));
         self.waits.insert(subject.clone(), Wait { until: height.saturating_add(span), span });
     }
 
-    /// Notes that a request for these subjects failed. The first failure may be chance; a subject waits after the
-    /// second.
-    pub(super) fn note_break(&mut self, subjects: &[K], height: u32) {
+    /// Notes that a request for these subjects failed. The first failure may be chance; a subject
+    /// waits after the second.
+    pub fn note_break(&mut self, subjects: &[K], height: u32) {
         for subject in subjects {
             if self.broken_once.contains(subject) {
                 self.note_failure(subject, height);
@@ -66,7 +68,7 @@ impl<K: Ord + Clone> Backoff<K> {
     }
 
     /// Ends the wait, because the server delivered the subject.
-    pub(super) fn forget(&mut self, subject: &K) {
+    pub fn forget(&mut self, subject: &K) {
         self.waits.remove(subject);
         self.broken_once.remove(subject);
     }
@@ -82,7 +84,7 @@ const STEP: usize = 4;
 const RAISED_AFTER: u32 = 6;
 
 /// The number of transactions that are requested at once, learnt from earlier failures.
-pub(super) struct BatchSize {
+pub struct BatchSize {
     size: usize,
     /// The tip height at the last change of the size.
     changed_at: u32,
@@ -98,7 +100,7 @@ impl Default for BatchSize {
 
 impl BatchSize {
     /// The batch size at this tip height, raised if that is due.
-    pub(super) fn current(&mut self, height: u32) -> usize {
+    pub fn current(&mut self, height: u32) -> usize {
         if self.size < SIZE_MAX && height >= self.changed_at.saturating_add(RAISED_AFTER) {
             (self.size, self.changed_at) = (self.size.saturating_mul(STEP).min(SIZE_MAX), height);
         }
@@ -106,7 +108,7 @@ impl BatchSize {
     }
 
     /// Notes that the server hung up or timed out at these transactions.
-    pub(super) fn note_break(&mut self, txids: &[Txid], height: u32) {
+    pub fn note_break(&mut self, txids: &[Txid], height: u32) {
         match txids {
             // The failure of a single transaction says nothing about the batch size.
             [_] => self.backoff.note_break(txids, height),
@@ -115,11 +117,11 @@ impl BatchSize {
     }
 
     /// Whether an undelivered transaction must not be requested yet at this tip height.
-    pub(super) fn is_backed_off(&self, txid: &Txid, height: u32) -> bool {
+    pub fn is_backed_off(&self, txid: &Txid, height: u32) -> bool {
         self.backoff.is_waiting(txid, height)
     }
 
-    pub(super) fn note_delivered(&mut self, txid: &Txid) {
+    pub fn note_delivered(&mut self, txid: &Txid) {
         self.backoff.forget(txid);
     }
 }
@@ -149,7 +151,8 @@ mod tests {
 
     #[test]
     fn batch_size_falls_after_failures_and_rises_with_blocks() {
-        let (mut batch_size, txids) = (BatchSize::default(), [0; 50].map(|number| Txid::from_byte_array([number; 32])));
+        let (mut batch_size, txids) =
+            (BatchSize::default(), [0; 50].map(|number| Txid::from_byte_array([number; 32])));
         let mut asked = Vec::new();
         for _ in 0..5 {
             let at_once = batch_size.current(100);
@@ -164,6 +167,9 @@ mod tests {
         let mut after_chance = BatchSize::default();
         after_chance.note_break(&txids[..1], 100);
         assert!(after_chance.current(100) == 50 && !after_chance.is_backed_off(&txids[0], 100));
-        assert_eq!([105, 106, 107, 112, 118, 124].map(|height| batch_size.current(height)), [1, 4, 4, 16, 50, 50]);
+        assert_eq!(
+            [105, 106, 107, 112, 118, 124].map(|height| batch_size.current(height)),
+            [1, 4, 4, 16, 50, 50]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Calls of the Electrum protocol, their answers, and the two hashes in them: script hash and status.
+//! Calls of the Electrum protocol, their answers, and the two hashes in them: script hash and
+//! status.
 //!
 //! Follows the protocol's own description (spesmilo/electrum-protocol, docs/protocol-basics.rst and
 //! protocol-methods.rst).
@@ -16,7 +17,7 @@ use crate::checks::sanitized::{quoted, sanitized};
 use crate::port::ChainDown;
 
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub struct Call {
     pub method: &'static str,
     pub params: Value,
     /// The tip or script whose state the answer updates.
@@ -27,17 +28,17 @@ pub(super) struct Call {
 
 /// The owner of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub enum Owner {
     /// The merchant. A refusal fails the look, unless the script has too many transactions.
     Ours,
-    /// A payee or a customer. A refusal leaves the script unknown and does not fail the look, since the customer chose
-    /// the script.
+    /// A payee or a customer. A refusal leaves the script unknown and does not fail the look, since
+    /// the customer chose the script.
     Others,
 }
 
 /// The tip or the script that a call subscribes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub enum Subject {
     None,
     Tip,
     Script(ScriptHash),
@@ -45,7 +46,7 @@ pub(super) enum Subject {
 
 /// The reason why a call has no answer although the connection stays open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refused {
+pub enum Refused {
     Said {
         code: i64,
         /// The server's text, made safe to show.
@@ -69,25 +70,25 @@ struct ErrorObject<'a> {
 }
 
 /// An unparsed result; `None` is JSON's null.
-pub(super) type Answer = Option<Box<RawValue>>;
+pub type Answer = Option<Box<RawValue>>;
 
 /// The SHA-256 of a script, with its bytes in the protocol's reverse order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct ScriptHash([u8; 32]);
+pub struct ScriptHash([u8; 32]);
 
 /// A digest of a script's history; `None` for an empty history.
-pub(super) type Status = Option<[u8; 32]>;
+pub type Status = Option<[u8; 32]>;
 
 /// A call with its parameters, a JSON array.
-pub(super) const fn call(method: &'static str, params: Value) -> Call {
+pub const fn call(method: &'static str, params: Value) -> Call {
     Call { method, params, subject: Subject::None, owner: Owner::Ours }
 }
 
 /// The only call whose overlong answer does not end the connection.
 const HISTORY: &str = "blockchain.scripthash.get_history";
 
-/// Limit in bytes for an answer with a transaction: more than a transaction that fills a block, in hexadecimal. A
-/// refusal may repeat a broadcast transaction.
+/// Limit in bytes for an answer with a transaction: more than a transaction that fills a block, in
+/// hexadecimal. A refusal may repeat a broadcast transaction.
 const WITH_TRANSACTION: usize = 9 * 1_024 * 1_024;
 
 /// Limit in bytes for a history. A longer answer has more transactions than are accepted.
@@ -97,30 +98,30 @@ const WITH_HISTORY: usize = 5 * 256 * 1_024;
 const WITH_HEADERS: usize = 512 * 1_024;
 
 /// Limit in bytes for every other line.
-pub(super) const SHORT: usize = 64 * 1_024;
+pub const SHORT: usize = 64 * 1_024;
 
-pub(super) fn history(hash: ScriptHash, owner: Owner) -> Call {
+pub fn history(hash: ScriptHash, owner: Owner) -> Call {
     Call { owner, ..call(HISTORY, json!([hash.to_string()])) }
 }
 
 /// Requests the tip, and a notification whenever it changes.
-pub(super) fn subscribe_tip() -> Call {
+pub fn subscribe_tip() -> Call {
     Call { subject: Subject::Tip, ..call("blockchain.headers.subscribe", json!([])) }
 }
 
 /// Requests a script's status, and a notification whenever it changes.
-pub(super) fn subscribe_script(hash: ScriptHash, owner: Owner) -> Call {
+pub fn subscribe_script(hash: ScriptHash, owner: Owner) -> Call {
     let subject = Subject::Script(hash);
     Call { subject, owner, ..call("blockchain.scripthash.subscribe", json!([hash.to_string()])) }
 }
 
 impl Call {
     /// Whether an overlong answer fails only this call, not the connection.
-    pub(super) fn may_be_long(&self) -> bool {
+    pub fn may_be_long(&self) -> bool {
         self.method == HISTORY
     }
 
-    pub(super) fn answer_max(&self) -> usize {
+    pub fn answer_max(&self) -> usize {
         match self.method {
             HISTORY => WITH_HISTORY,
             "blockchain.block.headers" => WITH_HEADERS,
@@ -131,15 +132,18 @@ impl Call {
     }
 }
 
-pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Result<T, ChainDown> {
+pub fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Result<T, ChainDown> {
     let text = answer.as_ref().map_or("null", |answer| answer.get());
     serde_json::from_str(text).map_err(|error| {
-        ChainDown::of_text(format!("the server's answer to {method} makes no sense: {}", quoted(&error.to_string())))
+        ChainDown::of_text(format!(
+            "the server's answer to {method} makes no sense: {}",
+            quoted(&error.to_string())
+        ))
     })
 }
 
 /// Parses a status; `None` if it is invalid.
-pub(super) fn status(text: Option<&str>) -> Option<Status> {
+pub fn status(text: Option<&str>) -> Option<Status> {
     let Some(text) = text else { return Some(None) };
     let mut bytes = [0; 32];
     hex::decode_to_slice(text, &mut bytes).ok()?;
@@ -148,19 +152,24 @@ pub(super) fn status(text: Option<&str>) -> Option<Status> {
 
 impl Refused {
     /// Parses an error: an object with code and message, or a text alone.
-    pub(super) fn read(error: &str) -> Self {
+    pub fn read(error: &str) -> Self {
         // An untyped value would take a hundred times the memory of its text.
         let object = serde_json::from_str::<ErrorObject<'_>>(error).ok();
-        let code = object.as_ref().and_then(|object| serde_json::from_str(object.code?.get()).ok()).unwrap_or(0);
+        let code = object
+            .as_ref()
+            .and_then(|object| serde_json::from_str(object.code?.get()).ok())
+            .unwrap_or(0);
         let text = object.map_or(Some(error), |object| object.message.map(RawValue::get));
         let message = text.and_then(|text| serde_json::from_str::<String>(text).ok());
         Self::Said { code, message: sanitized(message.as_deref().unwrap_or("no reason")) }
     }
 
     /// The refusal as an error of the backend.
-    pub(super) fn down(&self, method: &str) -> ChainDown {
+    pub fn down(&self, method: &str) -> ChainDown {
         ChainDown::of_text(match self {
-            Self::Said { code, .. } => format!("the server refuses {method}: {} (code {code})", self.why()),
+            Self::Said { code, .. } => {
+                format!("the server refuses {method}: {} (code {code})", self.why())
+            }
             Self::TooLong | Self::TooSlow | Self::NotReached => {
                 format!("the server gave no usable answer to {method}: {}", self.why())
             }
@@ -168,7 +177,7 @@ impl Refused {
     }
 
     /// The reason, for people.
-    pub(super) fn why(&self) -> String {
+    pub fn why(&self) -> String {
         match self {
             Self::Said { message, .. } => quoted(message),
             Self::TooLong => "the answer is too long".to_owned(),
@@ -176,9 +185,9 @@ impl Refused {
         }
     }
 
-    /// Whether the script has too many transactions for this server. The texts are those of ElectrumX, Fulcrum and the
-    /// variants of electrs.
-    pub(super) fn is_too_popular(&self) -> bool {
+    /// Whether the script has too many transactions for this server. The texts are those of
+    /// ElectrumX, Fulcrum and the variants of electrs.
+    pub fn is_too_popular(&self) -> bool {
         let message = match self {
             Self::Said { message, .. } => message.to_ascii_lowercase(),
             Self::TooLong | Self::TooSlow => return true,
@@ -197,13 +206,13 @@ impl Refused {
 }
 
 impl ScriptHash {
-    pub(super) fn of(script: &Script) -> Self {
+    pub fn of(script: &Script) -> Self {
         let mut hash = sha256::Hash::hash(script.as_bytes()).to_byte_array();
         hash.reverse();
         Self(hash)
     }
 
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
@@ -222,9 +231,14 @@ mod tests {
 
     #[test]
     fn script_hash_matches_the_example_of_the_protocol() {
-        let script = bitcoin::ScriptBuf::from_hex("76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac").unwrap();
+        let script =
+            bitcoin::ScriptBuf::from_hex("76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac")
+                .unwrap();
         let hash = ScriptHash::of(&script);
-        assert_eq!(hash.to_string(), "8b01df4e368ea28f8dc0423bcf7a4923e3a12d307c875e47a0cfbf90b5c39161");
+        assert_eq!(
+            hash.to_string(),
+            "8b01df4e368ea28f8dc0423bcf7a4923e3a12d307c875e47a0cfbf90b5c39161"
+        );
         assert_eq!(ScriptHash::read(&hash.to_string()), Some(hash));
         assert_eq!(ScriptHash::read("8b01"), None);
     }
@@ -233,9 +247,16 @@ mod tests {
     fn refusals_of_every_kind_of_server_are_parsed() {
         let refused = Refused::read(r#"{"code": 1, "message": "history too large"}"#);
         assert!(matches!(refused, Refused::Said { code: 1, .. }) && refused.is_too_popular());
-        assert!(Refused::read(r#""4000+ transactions found, query may take a long time""#).is_too_popular());
+        assert!(
+            Refused::read(r#""4000+ transactions found, query may take a long time""#)
+                .is_too_popular()
+        );
         for none in ["7", "[]", r#"[{"":0},{"":0}]"#, r#"{"code": {}, "message": [{"":0}]}"#] {
-            assert_eq!(Refused::read(none), Refused::Said { code: 0, message: "no reason".to_owned() }, "{none}");
+            assert_eq!(
+                Refused::read(none),
+                Refused::Said { code: 0, message: "no reason".to_owned() },
+                "{none}"
+            );
         }
     }
 }

@@ -1,6 +1,8 @@
-//! The client of one server. It connects, agrees on a protocol version, checks the network and makes calls. It
-//! reconnects after a lost connection, with longer pauses while connections keep failing.
+//! The client of one server. It connects, agrees on a protocol version, checks the network and
+//! makes calls. It reconnects after a lost connection, with longer pauses while connections keep
+//! failing.
 
+mod allowance;
 mod certificate;
 mod lines;
 mod session;
@@ -35,12 +37,15 @@ use tillgate_machine::outgoing::{Prompt, Proxy, TlsFault, Unreached, connect};
 pub use certificate::Fingerprint;
 use certificate::{LastRefused, tls};
 
-pub(super) use session::AnnouncedTip;
-use session::{Allowance, Session, Stream};
+use allowance::Allowance;
+pub use session::AnnouncedTip;
+use session::{Session, Stream};
 
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum BadServer {
-    #[error("{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002")]
+    #[error(
+        "{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002"
+    )]
     Url(String),
     #[error("no secure connections can be made: {0}")]
     Tls(#[from] rustls::Error),
@@ -54,12 +59,13 @@ const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
 
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 
-/// Limits of calls in flight: in general, and if any of them asks for a history. The second is lower, because that many
-/// of the longest histories must fit into the session's byte budget.
+/// Limits of calls in flight: in general, and if any of them asks for a history. The second is
+/// lower, because that many of the longest histories must fit into the session's byte budget.
 const WINDOW: usize = 100;
 const WINDOW_OF_HISTORIES: usize = 35;
 
-/// The pause after the second failure in a row, and the longest pause. Each further failure doubles the pause.
+/// The pause after the second failure in a row, and the longest pause. Each further failure doubles
+/// the pause.
 const PAUSE: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
@@ -79,9 +85,9 @@ pub struct ElectrumOptions {
 
 /// The numbers of a protocol version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version(Vec<u16>);
+pub struct Version(Vec<u16>);
 
-pub(super) struct Client {
+pub struct Client {
     options: ElectrumOptions,
     runtime: Handle,
     host: String,
@@ -96,7 +102,7 @@ pub(super) struct Client {
 }
 
 /// A connection after the handshake.
-pub(super) struct Connection {
+pub struct Connection {
     pub session: Session,
     pub version: Version,
     pub software: String,
@@ -110,7 +116,8 @@ struct Link {
     number: u64,
     /// The connection has not delivered a whole look yet.
     is_untried: bool,
-    /// The server hung up over a script or transaction that a customer chose. This is no failure of the server.
+    /// The server hung up over a script or transaction that a customer chose. This is no failure of
+    /// the server.
     is_customers_fault: bool,
     failures: u32,
     /// The end of the pause, and its reason.
@@ -132,7 +139,7 @@ impl Version {
         text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>().map(Self)
     }
 
-    pub(super) fn is_at_least(&self, numbers: &[u16]) -> bool {
+    pub fn is_at_least(&self, numbers: &[u16]) -> bool {
         self.0.as_slice() >= numbers
     }
 }
@@ -153,7 +160,7 @@ impl Client {
     ///
     /// # Errors
     /// If the URL is invalid, or TLS cannot be set up.
-    pub(super) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
+    pub fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
         let bad = || BadServer::Url(options.url.clone());
         let url = url::Url::parse(&options.url).map_err(|_| bad())?;
         let is_secure = match url.scheme() {
@@ -161,12 +168,17 @@ impl Client {
             "ssl" => true,
             _ => return Err(bad()),
         };
-        let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
-        let host = url.host_str().filter(|host| is_plain && !host.is_empty()).ok_or_else(bad)?.to_owned();
+        let is_plain =
+            url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        let host =
+            url.host_str().filter(|host| is_plain && !host.is_empty()).ok_or_else(bad)?.to_owned();
         let port = url.port().ok_or_else(bad)?;
         let last_refused = LastRefused::default();
-        let tls =
-            if is_secure { Some(TlsConnector::from(Arc::new(tls(&options.pinned, &last_refused)?))) } else { None };
+        let tls = if is_secure {
+            Some(TlsConnector::from(Arc::new(tls(&options.pinned, &last_refused)?)))
+        } else {
+            None
+        };
         Ok(Self {
             options,
             runtime,
@@ -186,14 +198,16 @@ impl Client {
     }
 
     /// The identity of the configured network. Each new connection checks that the server is on it.
-    pub(super) fn identity(&self) -> Identity {
+    pub fn identity(&self) -> Identity {
         Identity { genesis: genesis_block(self.options.network).block_hash(), instance: None }
     }
 
     /// The open connection, or a new one if it ended.
-    pub(super) fn connection(&self) -> Result<Arc<Connection>, ChainDown> {
+    pub fn connection(&self) -> Result<Arc<Connection>, ChainDown> {
         let mut link = self.link.lock();
-        if let Some(connection) = link.connection.take_if(|connection| connection.session.closed().is_some()) {
+        if let Some(connection) =
+            link.connection.take_if(|connection| connection.session.closed().is_some())
+        {
             let why = connection.session.closed().unwrap_or_default();
             tracing::debug!(why, "the connection to the Electrum server ended");
             if link.is_untried {
@@ -223,27 +237,29 @@ impl Client {
         }
     }
 
-    /// Notes that the server hung up over a script or transaction that a customer chose. No pause follows, since
-    /// [`super::backoff`] limits such requests.
-    pub(super) fn note_customers_fault(&self) {
+    /// Notes that the server hung up over a script or transaction that a customer chose. No pause
+    /// follows, since [`super::backoff`] limits such requests.
+    pub fn note_customers_fault(&self) {
         let mut link = self.link.lock();
         (link.is_untried, link.is_customers_fault) = (false, true);
     }
 
-    /// Whether [`Self::note_customers_fault`] was called since the last success or the last call of this function. The
-    /// look can then be repeated at once.
-    pub(super) fn take_customers_fault(&self) -> bool {
+    /// Whether [`Self::note_customers_fault`] was called since the last success or the last call of
+    /// this function. The look can then be repeated at once.
+    pub fn take_customers_fault(&self) -> bool {
         std::mem::take(&mut self.link.lock().is_customers_fault)
     }
 
     /// Resets the failures: the server has answered a whole look.
-    pub(super) fn note_success(&self) {
+    pub fn note_success(&self) {
         let mut link = self.link.lock();
-        (link.is_untried, link.is_customers_fault, link.failures, link.pause) = (false, false, 0, None);
+        (link.is_untried, link.is_customers_fault, link.failures, link.pause) =
+            (false, false, 0, None);
     }
 
-    /// Makes calls concurrently, within the limit of calls in flight. The answers are in the order of the calls.
-    pub(super) fn ask(
+    /// Makes calls concurrently, within the limit of calls in flight. The answers are in the order
+    /// of the calls.
+    pub fn ask(
         &self,
         connection: &Connection,
         calls: &[Call],
@@ -297,16 +313,18 @@ impl Client {
         let stream = Prompt(stream);
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let name = ServerName::try_from(self.host.trim_matches(['[', ']']).to_owned());
-        let name =
-            name.map_err(|_| ChainDown::of_text(format!("{} is not a name that a certificate can have", self.host)))?;
+        let name = name.map_err(|_| {
+            ChainDown::of_text(format!("{} is not a name that a certificate can have", self.host))
+        })?;
         match tls.connect(name, stream).await {
             Ok(stream) => Ok(Box::new(stream)),
             Err(error) => Err(self.insecure(&error)),
         }
     }
 
-    /// The last refused certificate, in the form of the setting backendCertificate; `None` if a certificate is pinned.
-    pub(super) fn certificate_to_pin(&self) -> Option<String> {
+    /// The last refused certificate, in the form of the setting backendCertificate; `None` if a
+    /// certificate is pinned.
+    pub fn certificate_to_pin(&self) -> Option<String> {
         self.to_pin.lock().filter(|_| self.options.pinned.is_empty()).map(|found| found.to_string())
     }
 
@@ -343,7 +361,8 @@ impl Client {
         }
     }
 
-    /// Agrees on a protocol version, which must be the first call. Also returns the name of the server's software.
+    /// Agrees on a protocol version, which must be the first call. Also returns the name of the
+    /// server's software.
     fn negotiate_version(&self, session: &Session) -> Result<(Version, String), ChainDown> {
         let client = format!("Tillgate {}", env!("CARGO_PKG_VERSION"));
         let hello = [call("server.version", json!([client, VERSIONS]))];
@@ -354,8 +373,14 @@ impl Client {
                 self.name(),
             ))
         };
-        let mut answers = self.runtime.block_on(session.ask(&hello)).map_err(|down| self.maybe_tls(session, down))?;
-        let answer = answers.pop().ok_or_else(|| none("no answer"))?.map_err(|refused| none(&refused.why()))?;
+        let mut answers = self
+            .runtime
+            .block_on(session.ask(&hello))
+            .map_err(|down| self.maybe_tls(session, down))?;
+        let answer = answers
+            .pop()
+            .ok_or_else(|| none("no answer"))?
+            .map_err(|refused| none(&refused.why()))?;
         let (software, agreed): (String, String) = typed("server.version", &answer)?;
         let range = VERSIONS.map(Version::read);
         let version = Version::read(&agreed).filter(|version| match &range {
@@ -375,13 +400,18 @@ impl Client {
 
     /// Fails if the server's genesis block is not that of our network. Also subscribes to the tip.
     fn check_network(&self, connection: &Connection) -> Result<(), ChainDown> {
-        let calls = [call("blockchain.block.header", json!([0])), call("server.features", json!([])), subscribe_tip()];
+        let calls = [
+            call("blockchain.block.header", json!([0])),
+            call("server.features", json!([])),
+            subscribe_tip(),
+        ];
         let mut answers = self.ask(connection, &calls)?.into_iter().zip(&calls);
         let mut next = || answers.next().unwrap_or((Ok(None), &calls[0]));
         let (first, call) = next();
         let hex: String = typed(call.method, &first.map_err(|refused| refused.down(call.method))?)?;
-        let first: Header = deserialize_hex(&hex)
-            .map_err(|_| ChainDown::of_text(format!("the server at {} sent an invalid first block", self.name())))?;
+        let first: Header = deserialize_hex(&hex).map_err(|_| {
+            ChainDown::of_text(format!("the server at {} sent an invalid first block", self.name()))
+        })?;
         // Features are optional; if present, they must name the same network.
         let (features, call) = next();
         let named = match features {
@@ -389,7 +419,10 @@ impl Client {
             Err(_) => None,
         };
         let wanted = self.identity().genesis;
-        let other = [Some(first.block_hash()), named].into_iter().flatten().find(|genesis| *genesis != wanted);
+        let other = [Some(first.block_hash()), named]
+            .into_iter()
+            .flatten()
+            .find(|genesis| *genesis != wanted);
         if let Some(genesis) = other {
             return Err(self.other_network(genesis));
         }
@@ -398,44 +431,56 @@ impl Client {
     }
 
     fn other_network(&self, genesis: BlockHash) -> ChainDown {
-        errors::other_network(&format!("server at {}", self.name()), "server", genesis, self.options.network)
+        errors::other_network(
+            &format!("server at {}", self.name()),
+            "server",
+            genesis,
+            self.options.network,
+        )
     }
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Asker<'a> {
+pub struct Asker<'a> {
     pub client: &'a Client,
     pub connection: &'a Connection,
 }
 
 impl Asker<'_> {
     /// The tip height that the server last announced, or 0.
-    pub(super) fn best_height(&self) -> u32 {
+    pub fn best_height(&self) -> u32 {
         self.connection.session.tip().map_or(0, |tip| tip.height)
     }
 
-    /// Whether a transaction must wait, because the server did not deliver it even when requested alone.
-    pub(super) fn is_undeliverable(&self, txid: &Txid) -> bool {
+    /// Whether a transaction must wait, because the server did not deliver it even when requested
+    /// alone.
+    pub fn is_undeliverable(&self, txid: &Txid) -> bool {
         self.client.batch_size.lock().is_backed_off(txid, self.best_height())
     }
 
     /// Makes a call. A refusal is an error.
-    pub(super) fn one<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
+    pub fn one<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
         let method = call.method;
-        let answer = self.tries(&[call])?.pop().unwrap_or(Ok(None)).map_err(|refused| refused.down(method))?;
+        let answer = self
+            .tries(&[call])?
+            .pop()
+            .unwrap_or(Ok(None))
+            .map_err(|refused| refused.down(method))?;
         typed(method, &answer)
     }
 
     /// Makes calls concurrently; the answers are in the order of the calls. A refusal is an error.
-    pub(super) fn all<T: DeserializeOwned>(&self, calls: &[Call]) -> Result<Vec<T>, ChainDown> {
+    pub fn all<T: DeserializeOwned>(&self, calls: &[Call]) -> Result<Vec<T>, ChainDown> {
         let answers = self.tries(calls)?.into_iter().zip(calls);
         answers
-            .map(|(answer, call)| typed(call.method, &answer.map_err(|refused| refused.down(call.method))?))
+            .map(|(answer, call)| {
+                typed(call.method, &answer.map_err(|refused| refused.down(call.method))?)
+            })
             .collect()
     }
 
     /// Makes calls concurrently. A refusal of one call does not fail the others.
-    pub(super) fn tries(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+    pub fn tries(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         self.client.ask(self.connection, calls)
     }
 }

@@ -1,4 +1,5 @@
-//! The chain of headers. A server's tip is accepted by its proof of work and its link to known blocks.
+//! The chain of headers. A server's tip is accepted by its proof of work and its link to known
+//! blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,13 +32,13 @@ const HEADER: usize = 80;
 
 /// Headers of the best chain, each linked to the best block.
 #[derive(Default)]
-pub(super) struct Headers(BTreeMap<u32, Header>);
+pub struct Headers(BTreeMap<u32, Header>);
 
 /// The relation of the best chain to the known blocks.
-pub(super) struct Followed {
+pub struct Followed {
     pub token: Token,
-    /// The last known block that is in the best chain; `None` if there is none. Headers link it to the tip. The
-    /// server's answers about single blocks only suggest where to start.
+    /// The last known block that is in the best chain; `None` if there is none. Headers link it to
+    /// the tip. The server's answers about single blocks only suggest where to start.
     pub fork: Option<BlockId>,
 }
 
@@ -57,7 +58,7 @@ struct HeadersAnswer {
 }
 
 /// Follows the chain from the `known` blocks to the announced best block.
-pub(super) fn follow(
+pub fn follow(
     asker: &Asker<'_>,
     network: Network,
     headers: &mut Headers,
@@ -66,13 +67,17 @@ pub(super) fn follow(
 ) -> Result<Followed, ChainDown> {
     check_announced(network, &tip)?;
     let Some(known) = known else {
-        let mut followed = begin(asker, network, headers, None, tip.height.saturating_sub(BEFORE_BIRTH))?;
+        let mut followed =
+            begin(asker, network, headers, None, tip.height.saturating_sub(BEFORE_BIRTH))?;
         extend(asker, network, headers, None, (&mut followed, tip))?;
         return Ok(followed);
     };
     check_height(Some(known), tip.id())?;
-    let (Some(first), Some(last)) = (known.first(), known.last()) else { return Err(tip_changed()) };
-    let said = if last.id == tip.id() { Some(last.id) } else { last_common(asker, known, tip.height)? };
+    let (Some(first), Some(last)) = (known.first(), known.last()) else {
+        return Err(tip_changed());
+    };
+    let said =
+        if last.id == tip.id() { Some(last.id) } else { last_common(asker, known, tip.height)? };
     let mut followed = match said {
         Some(said) => {
             let mut token = known.clone();
@@ -118,9 +123,11 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     if height == 0 {
         return Ok(());
     }
-    let first: First = asker.one(call("blockchain.transaction.id_from_pos", json!([height, 0, true])))?;
+    let first: First =
+        asker.one(call("blockchain.transaction.id_from_pos", json!([height, 0, true])))?;
     let reward: String = asker.one(call("blockchain.transaction.get", json!([first.tx_hash])))?;
-    let reward: Transaction = deserialize_hex(&reward).map_err(|_| errors::unproved_height(height))?;
+    let reward: Transaction =
+        deserialize_hex(&reward).map_err(|_| errors::unproved_height(height))?;
     if proves_height(&reward, &first.merkle, header.merkle_root, height) {
         Ok(())
     } else {
@@ -128,7 +135,8 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     }
 }
 
-/// Extends the chain from the token's last block to the tip. The highest known block on the way is the fork.
+/// Extends the chain from the token's last block to the tip. The highest known block on the way is
+/// the fork.
 fn extend(
     asker: &Asker<'_>,
     network: Network,
@@ -137,7 +145,8 @@ fn extend(
     (followed, tip): (&mut Followed, AnnouncedTip),
 ) -> Result<(), ChainDown> {
     let mut last = followed.token.last().ok_or_else(tip_changed)?.id;
-    let before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash) {
+    let before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash)
+    {
         Some(header) => *header,
         None if last == tip.id() => tip.header,
         None => *fetch(asker, last.height, 1)?
@@ -159,7 +168,8 @@ fn extend(
             return Err(tip_changed());
         }
         for (height, header) in (start..).zip(told) {
-            let first = header_rules::period_before(network, height).and_then(|first| headers.0.get(&first));
+            let first = header_rules::period_before(network, height)
+                .and_then(|first| headers.0.get(&first));
             let checked = header_rules::check_next(network, height, (first, &before), &header);
             checked.map_err(|why| forged(height, why))?;
             last = BlockId { height, hash: header.block_hash() };
@@ -184,10 +194,12 @@ fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<Bloc
         known.blocks().iter().map(|block| block.id).filter(|id| id.height <= top).rev().collect();
     // Most reorgs are short.
     for some in reachable.chunks(8) {
-        let calls: Vec<_> = some.iter().map(|id| call("blockchain.block.header", json!([id.height]))).collect();
+        let calls: Vec<_> =
+            some.iter().map(|id| call("blockchain.block.header", json!([id.height]))).collect();
         let told: Vec<String> = asker.all(&calls)?;
         for (id, hex) in some.iter().zip(told) {
-            let header: Header = deserialize_hex(&hex).map_err(|_| forged(id.height, "its header cannot be read"))?;
+            let header: Header = deserialize_hex(&hex)
+                .map_err(|_| forged(id.height, "its header cannot be read"))?;
             if header.block_hash() == id.hash {
                 return Ok(Some(*id));
             }
@@ -201,15 +213,23 @@ fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, Chain
     let told: HeadersAnswer = asker.one(call("blockchain.block.headers", json!([start, count])))?;
     let unread = |_| forged(start, "its header cannot be read");
     let headers: Vec<Header> = match (told.headers, told.hex) {
-        (Some(headers), _) => {
-            headers.iter().map(|hex| deserialize_hex(hex)).collect::<Result<_, _>>().map_err(|_| unread(()))?
-        }
+        (Some(headers), _) => headers
+            .iter()
+            .map(|hex| deserialize_hex(hex))
+            .collect::<Result<_, _>>()
+            .map_err(|_| unread(()))?,
         (None, Some(hex)) => {
             let bytes = hex::decode(hex).map_err(|_| unread(()))?;
-            bytes.chunks(HEADER).map(deserialize).collect::<Result<_, _>>().map_err(|_| unread(()))?
+            bytes
+                .chunks(HEADER)
+                .map(deserialize)
+                .collect::<Result<_, _>>()
+                .map_err(|_| unread(()))?
         }
         (None, None) => {
-            return Err(ChainDown::of_text("the server answers no headers to blockchain.block.headers".to_owned()));
+            return Err(ChainDown::of_text(
+                "the server answers no headers to blockchain.block.headers".to_owned(),
+            ));
         }
     };
     if u32::try_from(headers.len()).is_ok_and(|told| told <= count) {
@@ -223,8 +243,8 @@ fn check(network: Network, height: u32, header: &Header) -> Result<(), ChainDown
     header_rules::check_alone(network, height, header).map_err(|why| forged(height, why))
 }
 
-/// Checks that the server reports a known block at its known height, which the block's hash fixes. A greater height
-/// would add confirmations and work that do not exist.
+/// Checks that the server reports a known block at its known height, which the block's hash fixes.
+/// A greater height would add confirmations and work that do not exist.
 fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
     match known.and_then(|known| known.height_of(told.hash)) {
         Some(height) if height != told.height => Err(forged(told.height, "it has another height")),
@@ -233,20 +253,20 @@ fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
 }
 
 /// Checks an announced tip without its neighbours.
-pub(super) fn check_announced(network: Network, tip: &AnnouncedTip) -> Result<(), ChainDown> {
+pub fn check_announced(network: Network, tip: &AnnouncedTip) -> Result<(), ChainDown> {
     check(network, tip.height, &tip.header)
 }
 
-pub(super) fn forged(height: u32, why: &str) -> ChainDown {
+pub fn forged(height: u32, why: &str) -> ChainDown {
     errors::forged("server", height, why)
 }
 
 impl AnnouncedTip {
-    pub(super) fn id(&self) -> BlockId {
+    pub fn id(&self) -> BlockId {
         BlockId { height: self.height, hash: self.header.block_hash() }
     }
 
-    pub(super) fn time(&self) -> Timestamp {
+    pub fn time(&self) -> Timestamp {
         time(&self.header)
     }
 }
@@ -261,17 +281,17 @@ impl Headers {
         }
     }
 
-    pub(super) fn at(&self, height: u32) -> Option<&Header> {
+    pub fn at(&self, height: u32) -> Option<&Header> {
         self.0.get(&height)
     }
 
-    pub(super) fn hash_at(&self, height: u32) -> Option<BlockHash> {
+    pub fn hash_at(&self, height: u32) -> Option<BlockHash> {
         self.0.get(&height).map(Header::block_hash)
     }
 
-    /// Fetches and checks the headers at these heights, none above the tip. Each must link to the next known header
-    /// above.
-    pub(super) fn fetch_linked(
+    /// Fetches and checks the headers at these heights, none above the tip. Each must link to the
+    /// next known header above.
+    pub fn fetch_linked(
         &mut self,
         asker: &Asker<'_>,
         network: Network,
@@ -279,8 +299,12 @@ impl Headers {
     ) -> Result<(), ChainDown> {
         for height in heights.iter().rev() {
             while !self.0.contains_key(height) {
-                let (above_at, above) =
-                    self.0.range(height..).next().map(|(at, it)| (*at, *it)).ok_or_else(tip_changed)?;
+                let (above_at, above) = self
+                    .0
+                    .range(height..)
+                    .next()
+                    .map(|(at, it)| (*at, *it))
+                    .ok_or_else(tip_changed)?;
                 let start = above_at.saturating_sub(HEADERS_MAX).max(*height);
                 let told = fetch(asker, start, above_at - start)?;
                 let last = told.last().filter(|last| last.block_hash() == above.prev_blockhash);
@@ -290,7 +314,9 @@ impl Headers {
                 let mut before: Option<Header> = None;
                 for (height, header) in (start..).zip(told) {
                     let checked = match &before {
-                        Some(before) => header_rules::check_linked(network, height, before, &header),
+                        Some(before) => {
+                            header_rules::check_linked(network, height, before, &header)
+                        }
                         None => header_rules::check_alone(network, height, &header),
                     };
                     checked.map_err(|why| forged(height, why))?;
@@ -304,8 +330,9 @@ impl Headers {
         Ok(())
     }
 
-    /// Fetches the first header of the difficulty period of `above`, if a new period begins at `up_to` or below. The
-    /// difficulty of the new period follows from that header. Later periods are fetched from their first header on.
+    /// Fetches the first header of the difficulty period of `above`, if a new period begins at
+    /// `up_to` or below. The difficulty of the new period follows from that header. Later periods
+    /// are fetched from their first header on.
     fn fetch_period_start(
         &mut self,
         asker: &Asker<'_>,
@@ -314,7 +341,8 @@ impl Headers {
         up_to: u32,
     ) -> Result<(), ChainDown> {
         let first = header_rules::linked_from(network, above);
-        let ends = (above..=up_to).skip(1).find_map(|height| header_rules::period_before(network, height));
+        let ends =
+            (above..=up_to).skip(1).find_map(|height| header_rules::period_before(network, height));
         match ends {
             Some(_) => self.fetch_linked(asker, network, &BTreeSet::from([first])),
             None => Ok(()),
@@ -322,7 +350,7 @@ impl Headers {
     }
 
     /// The median time of the best block and the ten before it, if they are known.
-    pub(super) fn median_time(&self, tip_height: u32) -> Option<Timestamp> {
+    pub fn median_time(&self, tip_height: u32) -> Option<Timestamp> {
         let first = tip_height.checked_sub(header_rules::MEDIAN_REACHES)?;
         header_rules::median_time((first..=tip_height).filter_map(|at| self.0.get(&at).map(time)))
     }
@@ -345,7 +373,8 @@ mod tests {
         let [first, second] = first_two();
         for refused in [
             check(Network::Bitcoin, 0, &first),
-            header_rules::check_linked(Network::Bitcoin, 1, &first, &second).map_err(|why| forged(1, why)),
+            header_rules::check_linked(Network::Bitcoin, 1, &first, &second)
+                .map_err(|why| forged(1, why)),
             check_announced(Network::Bitcoin, &AnnouncedTip { height: 1, header: second }),
             check_announced(Network::Bitcoin, &AnnouncedTip { height: 900_000, header: second }),
         ] {

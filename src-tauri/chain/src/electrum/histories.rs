@@ -14,12 +14,13 @@ use crate::port::ChainDown;
 /// Limit of entries in a history; a longer history counts as refused.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Tries for a history that does not match its status: a transaction may arrive between the two requests.
+/// Tries for a history that does not match its status: a transaction may arrive between the two
+/// requests.
 const TRIES: usize = 4;
 
 /// A transaction that touches a script.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Entry {
+pub struct Entry {
     #[serde(rename = "tx_hash")]
     pub txid: Txid,
     /// The block's height. In the mempool 0, or negative with an unconfirmed parent.
@@ -31,22 +32,22 @@ pub(super) struct Entry {
 
 /// The transactions that touch a script, and their status.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct History {
+pub struct History {
     pub status: Status,
     pub entries: Vec<Entry>,
 }
 
 impl Entry {
     /// The height of its block, if it is in one.
-    pub(super) fn block(&self) -> Option<u32> {
+    pub fn block(&self) -> Option<u32> {
         u32::try_from(self.height).ok().filter(|height| *height > 0)
     }
 
-    pub(super) fn rests_on_unconfirmed(&self) -> bool {
+    pub fn rests_on_unconfirmed(&self) -> bool {
         self.height < 0
     }
 
-    pub(super) const fn fee_sats(&self) -> Option<u64> {
+    pub const fn fee_sats(&self) -> Option<u64> {
         self.fee
     }
 }
@@ -57,9 +58,10 @@ fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D
     Ok(serde_json::from_str(text.get()).ok())
 }
 
-/// Subscribes to scripts, and returns each status. `None` if the server refuses a script of too many transactions, or a
-/// script of others for any reason. Scripts that the server did not reach are left out.
-pub(super) fn subscribe(
+/// Subscribes to scripts, and returns each status. `None` if the server refuses a script of too
+/// many transactions, or a script of others for any reason. Scripts that the server did not reach
+/// are left out.
+pub fn subscribe(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
     owner: Owner,
@@ -79,25 +81,29 @@ pub(super) fn subscribe(
     Ok(found)
 }
 
-/// Reads the histories of subscribed scripts. `None` for a history that is too long. For a script of others also after
-/// any other refusal, or if the history keeps changing. Scripts that the server did not reach are left out.
-pub(super) fn read(
+/// Reads the histories of subscribed scripts. `None` for a history that is too long. For a script
+/// of others also after any other refusal, or if the history keeps changing. Scripts that the
+/// server did not reach are left out.
+pub fn read(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
     owner: Owner,
 ) -> Result<BTreeMap<ScriptHash, Option<History>>, ChainDown> {
     let (mut found, mut unreached) = (BTreeMap::new(), HashSet::new());
     // A script of others without a status is read later.
-    let is_heard = |hash: &ScriptHash| owner == Owner::Ours || asker.connection.session.status(hash).is_some();
+    let is_heard =
+        |hash: &ScriptHash| owner == Owner::Ours || asker.connection.session.status(hash).is_some();
     let mut open: Vec<ScriptHash> = hashes.iter().copied().filter(is_heard).collect();
     for tried in 0..TRIES {
         if tried > 0 {
-            let refused = subscribe(asker, &open, owner)?.into_iter().filter(|(_, status)| status.is_none());
+            let refused =
+                subscribe(asker, &open, owner)?.into_iter().filter(|(_, status)| status.is_none());
             found.extend(refused.map(|(hash, _)| (hash, None)));
             open.retain(|hash| !found.contains_key(hash));
         }
         let calls: Vec<_> = open.iter().map(|hash| calls::history(*hash, owner)).collect();
-        for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(open.iter().zip(&calls)) {
+        for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(open.iter().zip(&calls))
+        {
             let entries: Vec<Entry> = match answer {
                 Ok(answer) => typed(call.method, &answer)?,
                 Err(Refused::NotReached) => {
@@ -152,7 +158,8 @@ fn of(entries: &[Entry]) -> Status {
     if entries.is_empty() {
         return None;
     }
-    let text: String = entries.iter().map(|entry| format!("{}:{}:", entry.txid, entry.height)).collect();
+    let text: String =
+        entries.iter().map(|entry| format!("{}:{}:", entry.txid, entry.height)).collect();
     Some(sha256::Hash::hash(text.as_bytes()).to_byte_array())
 }
 
@@ -192,9 +199,11 @@ mod tests {
     #[test]
     fn invalid_fees_of_any_json_type_are_dropped() {
         for fee in [r#"[{"":0},{"":[]}]"#, "1.5", "-1", r#""200""#, "null"] {
-            let entry: Entry =
-                serde_json::from_str(&format!(r#"{{"tx_hash": "{}", "height": 0, "fee": {fee}}}"#, "a6".repeat(32)))
-                    .unwrap();
+            let entry: Entry = serde_json::from_str(&format!(
+                r#"{{"tx_hash": "{}", "height": 0, "fee": {fee}}}"#,
+                "a6".repeat(32)
+            ))
+            .unwrap();
             assert_eq!(entry.fee_sats(), None, "{fee}");
         }
     }

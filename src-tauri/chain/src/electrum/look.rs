@@ -29,7 +29,7 @@ const HISTORIES_MAX: usize = 300;
 /// Limit of cold scripts in one look: few enough for public servers.
 const COLD_MAX: usize = 5;
 
-pub(super) fn look(
+pub fn look(
     asker: Asker<'_>,
     network: Network,
     state: &mut State,
@@ -66,10 +66,12 @@ pub(super) fn look(
     look.forget_unneeded(more)?;
     let recent = (tip.height.saturating_sub(MEDIAN_REACHES)..=tip.height).collect();
     look.state.retained.headers.fetch_linked(&asker, network, &recent)?;
-    let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
+    let is_new =
+        is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
     let mut chain = followed.token;
     if !more {
-        // A refused script leaves a gap in the current round, even if the script no longer matters when the round ends.
+        // A refused script leaves a gap in the current round, even if the script no longer matters
+        // when the round ends.
         let is_refused = |watched: &Watched| watched.is_ours && watched.is_refused;
         if look.state.scripts.values().any(is_refused) {
             chain.round_from = 0;
@@ -83,7 +85,11 @@ pub(super) fn look(
         left_above,
         more,
         tip: Tip { height: tip.height, hash: tip.id().hash, time: tip.time() },
-        seen_height: if more { last_known.map_or(0, |block| block.height).min(tip.height) } else { tip.height },
+        seen_height: if more {
+            last_known.map_or(0, |block| block.height).min(tip.height)
+        } else {
+            tip.height
+        },
         median_time: look.state.retained.headers.median_time(tip.height),
         txs: ordered(txs),
         unknown: Vec::new(),
@@ -99,13 +105,20 @@ impl ElectrumLook<'_> {
     fn resume(&mut self, fork: Option<u32>, before: Option<Token>) {
         let retained = std::mem::take(&mut self.state.retained);
         let stored_up_to = fork.unwrap_or(0);
-        *self.state = State { retained, before, is_new_chain: fork.is_none(), stored_up_to, ..State::default() };
+        *self.state = State {
+            retained,
+            before,
+            is_new_chain: fork.is_none(),
+            stored_up_to,
+            ..State::default()
+        };
         for tx in self.request.watch.unsettled(fork.unwrap_or(u32::MAX)) {
             self.state.track(tx);
         }
     }
 
-    /// Takes over the scripts to ask about. Watched scripts of unreported transactions are read in any case.
+    /// Takes over the scripts to ask about. Watched scripts of unreported transactions are read in
+    /// any case.
     fn read_requested(&mut self) {
         let scripts = self.request.scripts;
         let changes = scripts.hot.changes_since(self.state.mark);
@@ -124,7 +137,8 @@ impl ElectrumLook<'_> {
         for script in scripts.required {
             self.watch(script);
         }
-        for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.reported.is_none()) {
+        for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.reported.is_none())
+        {
             for output in &tracked.tx.output {
                 let hash = ScriptHash::of(&output.script_pubkey);
                 if let Some(watched) = self.state.scripts.get(&hash)
@@ -162,23 +176,31 @@ impl ElectrumLook<'_> {
         cold.iter().take(COLD_MAX).map(|script| self.watch(script)).collect()
     }
 
-    /// Reads the changed histories. Returns the scripts that were fully reported, and their confirmed transactions.
+    /// Reads the changed histories. Returns the scripts that were fully reported, and their
+    /// confirmed transactions.
     fn read_histories(&mut self) -> Result<(Vec<ScriptHash>, Vec<TxFacts>), ChainDown> {
-        let moving: BTreeSet<ScriptHash> = self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
-        let awaited: BTreeSet<ScriptHash> = self.request.scripts.required.iter().map(|it| ScriptHash::of(it)).collect();
+        let moving: BTreeSet<ScriptHash> =
+            self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
+        let awaited: BTreeSet<ScriptHash> =
+            self.request.scripts.required.iter().map(|it| ScriptHash::of(it)).collect();
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
-                let is_reported = watched.reported.is_some() && watched.reported == session.status(hash);
-                !watched.is_refused && (!is_reported || (watched.history.is_none() && moving.contains(hash)))
+                let is_reported =
+                    watched.reported.is_some() && watched.reported == session.status(hash);
+                !watched.is_refused
+                    && (!is_reported || (watched.history.is_none() && moving.contains(hash)))
             })
         };
-        let changed: Vec<ScriptHash> = self.state.pending.iter().filter(|hash| is_changed(hash)).copied().collect();
-        let (first, then): (Vec<_>, Vec<_>) = changed.into_iter().partition(|hash| awaited.contains(hash));
+        let changed: Vec<ScriptHash> =
+            self.state.pending.iter().filter(|hash| is_changed(hash)).copied().collect();
+        let (first, then): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|hash| awaited.contains(hash));
         let mut wanted: Vec<ScriptHash> = first.into_iter().chain(then).collect();
         let rest = wanted.split_off(wanted.len().min(HISTORIES_MAX));
         self.state.pending = rest.into_iter().collect();
-        let (mut processed, mut txs, mut budget) = (Vec::new(), Vec::new(), AnswerBudget::default());
+        let (mut processed, mut txs, mut budget) =
+            (Vec::new(), Vec::new(), AnswerBudget::default());
         for some in wanted.chunks(FETCHED_AT_ONCE) {
             if budget.is_spent() {
                 self.state.pending.extend(some);
@@ -189,7 +211,8 @@ impl ElectrumLook<'_> {
             let reported = self.report(new, &mut budget)?;
             budget.note(self.bytes_of_histories(&fetched));
             self.note_refused(&reported);
-            fetched.retain(|hash| !reported.cut.contains(hash) && !reported.overfull.contains(hash));
+            fetched
+                .retain(|hash| !reported.cut.contains(hash) && !reported.overfull.contains(hash));
             processed.extend(fetched);
             txs.extend(reported.txs);
         }
@@ -197,18 +220,23 @@ impl ElectrumLook<'_> {
     }
 
     fn bytes_of_histories(&self, hashes: &[ScriptHash]) -> usize {
-        let histories = hashes.iter().filter_map(|hash| self.state.scripts.get(hash)?.history.as_ref());
+        let histories =
+            hashes.iter().filter_map(|hash| self.state.scripts.get(hash)?.history.as_ref());
         histories.map(|history| std::mem::size_of_val(history.entries.as_slice())).sum()
     }
 
     /// States to store for scripts whose histories were reported.
     fn states(&self, processed: &[ScriptHash]) -> Vec<ScriptState> {
         let known = self.request.scripts.known;
-        let ours = processed.iter().filter_map(|hash| self.state.scripts.get(hash)).filter(|watched| watched.is_ours);
+        let ours = processed
+            .iter()
+            .filter_map(|hash| self.state.scripts.get(hash))
+            .filter(|watched| watched.is_ours);
         let states = ours.filter_map(|watched| {
             let state = state::write(watched.reported?);
             match known.state(&watched.script) {
-                // On another chain all stored states are dropped, so even an equal state is stored again.
+                // On another chain all stored states are dropped, so even an equal state is stored
+                // again.
                 Some(stored) if stored == state && !self.state.is_new_chain => None,
                 // An empty history needs no state.
                 None if watched.reported == Some(None) => None,
@@ -224,8 +252,9 @@ impl ElectrumLook<'_> {
         let awaited = self.request.scripts.required.iter().map(|script| ScriptHash::of(script));
         let is_reported = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
-            let is_reported =
-                !watched.is_refused && watched.reported.is_some() && watched.reported == session.status(hash);
+            let is_reported = !watched.is_refused
+                && watched.reported.is_some()
+                && watched.reported == session.status(hash);
             (is_reported && !self.state.pending.contains(hash)).then(|| watched.script.clone())
         };
         let scripts: HashSet<ScriptBuf> =
@@ -236,10 +265,14 @@ impl ElectrumLook<'_> {
     /// The required and hot scripts whose histories the server refuses.
     fn refused(&self) -> HashSet<ScriptBuf> {
         let scripts = self.request.scripts;
-        let refused = self.state.scripts.values().filter(|watched| watched.is_ours && watched.is_refused);
+        let refused =
+            self.state.scripts.values().filter(|watched| watched.is_ours && watched.is_refused);
         let refused = refused.map(|watched| &watched.script);
         // A cold script is asked about in a few looks only, so it would come and go.
-        refused.filter(|script| scripts.hot.contains(script) || scripts.required.contains(script)).cloned().collect()
+        refused
+            .filter(|script| scripts.hot.contains(script) || scripts.required.contains(script))
+            .cloned()
+            .collect()
     }
 
     /// After the last answer of a look, drops the scripts that only this look needed.
@@ -259,9 +292,12 @@ impl ElectrumLook<'_> {
             }
         }
         let unneeded = self.state.drop_unneeded();
-        let unneeded: Vec<_> = unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
+        let unneeded: Vec<_> =
+            unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
         if self.asker.connection.version.is_at_least(&[1, 4, 2]) {
-            let leave = |hash: &ScriptHash| call("blockchain.scripthash.unsubscribe", json!([hash.to_string()]));
+            let leave = |hash: &ScriptHash| {
+                call("blockchain.scripthash.unsubscribe", json!([hash.to_string()]))
+            };
             // A server that refuses keeps notifying; the session ignores these notifications.
             self.asker.tries(&unneeded.into_iter().map(leave).collect::<Vec<_>>())?;
         }
@@ -271,6 +307,7 @@ impl ElectrumLook<'_> {
 
 /// Orders parents before children. Keeps the later of two reports on one transaction.
 fn ordered(txs: Vec<TxFacts>) -> Vec<TxFacts> {
-    let txs: BTreeMap<Txid, TxFacts> = txs.into_iter().map(|facts| (facts.tx.compute_txid(), facts)).collect();
+    let txs: BTreeMap<Txid, TxFacts> =
+        txs.into_iter().map(|facts| (facts.tx.compute_txid(), facts)).collect();
     parents_first(txs, |facts| &facts.tx)
 }

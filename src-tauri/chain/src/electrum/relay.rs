@@ -1,4 +1,5 @@
-//! Broadcasts through a server, interprets the refusals of its node, and reads that node's fee rate.
+//! Broadcasts through a server, interprets the refusals of its node, and reads that node's fee
+//! rate.
 
 use bitcoin::consensus::encode::serialize_hex;
 use bitcoin::{FeeRate, Transaction};
@@ -15,12 +16,13 @@ use crate::port::{Broadcast, ChainDown, NodeFeeRates};
 
 const BROADCAST: &str = "blockchain.transaction.broadcast";
 
-/// Error codes that say nothing about a transaction: an invalid call, too many requests, or a silent node. They come
-/// from JSON-RPC and from server software.
+/// Error codes that say nothing about a transaction: an invalid call, too many requests, or a
+/// silent node. They come from JSON-RPC and from server software.
 const OF_SERVERS: &[i64] = &[-32_700, -32_603, -32_602, -32_601, -32_600, -101, -102];
 
 /// Refusals of a transaction that is in a block already.
-const OF_MINED: &[&str] = &["already in block chain", "already in utxo set", "txn-already-confirmed"];
+const OF_MINED: &[&str] =
+    &["already in block chain", "already in utxo set", "txn-already-confirmed"];
 
 /// Refusals of a server or node that cannot accept any transaction now.
 const OF_TROUBLE: &[&str] = &[
@@ -48,32 +50,45 @@ struct Package {
     success: bool,
 }
 
-/// Broadcasts a package as a whole if the server supports that. Otherwise, or after a refusal, broadcasts its
-/// transactions one by one. The answer is about the last transaction, or about the first that was refused.
-pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-    if package.len() > 1 && asker.connection.version.is_at_least(&[1, 6]) && is_taken_together(asker, package)? {
+/// Broadcasts a package as a whole if the server supports that. Otherwise, or after a refusal,
+/// broadcasts its transactions one by one. The answer is about the last transaction, or about the
+/// first that was refused.
+pub fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+    if package.len() > 1
+        && asker.connection.version.is_at_least(&[1, 6])
+        && is_taken_together(asker, package)?
+    {
         return Ok(Broadcast::Accepted);
     }
     let mut answer = Broadcast::AlreadyKnown;
     for tx in package {
         let offered = [call(BROADCAST, json!([serialize_hex(tx)]))];
         answer = match asker.tries(&offered)?.pop().unwrap_or(Ok(None)) {
-            Ok(told) if typed::<String>(offered[0].method, &told)? == tx.compute_txid().to_string() => {
+            Ok(told)
+                if typed::<String>(offered[0].method, &told)? == tx.compute_txid().to_string() =>
+            {
                 Broadcast::Accepted
             }
-            Ok(_) => return Err(ChainDown::of_text("the server says that it accepted another transaction".to_owned())),
+            Ok(_) => {
+                return Err(ChainDown::of_text(
+                    "the server says that it accepted another transaction".to_owned(),
+                ));
+            }
             Err(refused) => meaning(refused)?,
         };
         match answer {
             Broadcast::Accepted | Broadcast::AlreadyKnown => {}
-            Broadcast::Conflict(_) | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
+            Broadcast::Conflict(_)
+            | Broadcast::InputsMissing
+            | Broadcast::InputsSpent
+            | Broadcast::Refused(_) => break,
         }
     }
     Ok(answer)
 }
 
-/// Broadcasts a package as a whole, and returns whether it was accepted. The reason for a refusal shows when its
-/// transactions are broadcast one by one.
+/// Broadcasts a package as a whole, and returns whether it was accepted. The reason for a refusal
+/// shows when its transactions are broadcast one by one.
 fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool, ChainDown> {
     let raw: Vec<Value> = package.iter().map(|tx| json!(serialize_hex(tx))).collect();
     let offered = [call("blockchain.transaction.broadcast_package", json!([raw]))];
@@ -83,8 +98,8 @@ fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool,
     }
 }
 
-/// The outcome of a refused broadcast. An error of the server itself says nothing about the transaction. Any other text
-/// is the node's: electrs passes it on with a code of its own.
+/// The outcome of a refused broadcast. An error of the server itself says nothing about the
+/// transaction. Any other text is the node's: electrs passes it on with a code of its own.
 fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let Refused::Said { code, message } = &refused else {
         return Err(refused.down(BROADCAST));
@@ -116,9 +131,9 @@ struct MempoolInfo {
     minrelaytxfee: Number,
 }
 
-/// The estimate for a confirmation within `blocks` blocks, and the relay minimum of the server's node; 0 if the server
-/// names none.
-pub(super) fn fee_rates(asker: &Asker<'_>, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
+/// The estimate for a confirmation within `blocks` blocks, and the relay minimum of the server's
+/// node; 0 if the server names none.
+pub fn fee_rates(asker: &Asker<'_>, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
     let estimate = call("blockchain.estimatefee", json!([blocks.clamp(1, BLOCKS_MAX)]));
     let is_new = asker.connection.version.is_at_least(&[1, 6]);
     let minimum = call(if is_new { "mempool.get_info" } else { "blockchain.relayfee" }, json!([]));
@@ -126,8 +141,11 @@ pub(super) fn fee_rates(asker: &Asker<'_>, blocks: u16) -> Result<NodeFeeRates, 
     let [estimate_method, minimum_method] = [calls[0].method, calls[1].method];
     let mut answers = asker.tries(&calls)?.into_iter();
     // A server that cannot estimate refuses, or answers 0 or -1.
-    let estimate: Option<Number> =
-        answers.next().and_then(Result::ok).map(|answer| typed(estimate_method, &answer)).transpose()?;
+    let estimate: Option<Number> = answers
+        .next()
+        .and_then(Result::ok)
+        .map(|answer| typed(estimate_method, &answer))
+        .transpose()?;
     let estimate = estimate.as_ref().and_then(sats).filter(|rate| *rate > 0);
     let minimums = match answers.next() {
         Some(Ok(answer)) if is_new => {
@@ -137,14 +155,19 @@ pub(super) fn fee_rates(asker: &Asker<'_>, blocks: u16) -> Result<NodeFeeRates, 
         Some(Ok(answer)) => vec![typed(minimum_method, &answer)?],
         Some(Err(_)) | None => Vec::new(),
     };
-    let make_no_sense =
-        || ChainDown::of_text(format!("the fee rates that the server names in {minimum_method} make no sense"));
-    let minimums: Vec<u64> = minimums.iter().map(sats).collect::<Option<_>>().ok_or_else(make_no_sense)?;
+    let make_no_sense = || {
+        ChainDown::of_text(format!(
+            "the fee rates that the server names in {minimum_method} make no sense"
+        ))
+    };
+    let minimums: Vec<u64> =
+        minimums.iter().map(sats).collect::<Option<_>>().ok_or_else(make_no_sense)?;
     let minimum = minimums.into_iter().max().unwrap_or(0);
     Ok(NodeFeeRates::of(estimate.map(of_sat_kvb), of_sat_kvb(minimum), INCREMENT))
 }
 
-/// Converts an amount in bitcoin to satoshis, rounded up; `None` if it is negative or more than 21 million bitcoin.
+/// Converts an amount in bitcoin to satoshis, rounded up; `None` if it is negative or more than 21
+/// million bitcoin.
 fn sats(btc: &Number) -> Option<u64> {
     let text = btc.to_string();
     let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(&text)).ok()?;
@@ -164,7 +187,11 @@ mod tests {
         let electrs = "sendrawtransaction RPC error -26: ";
         for (code, message, meant) in [
             (1, format!("{x}bad-txns-inputs-missingorspent"), Broadcast::InputsMissing),
-            (1, format!("{x}txn-mempool-conflict"), Broadcast::Conflict(format!("{x}txn-mempool-conflict"))),
+            (
+                1,
+                format!("{x}txn-mempool-conflict"),
+                Broadcast::Conflict(format!("{x}txn-mempool-conflict")),
+            ),
             (1, format!("{x}{too_little}"), Broadcast::Conflict(format!("{x}{too_little}"))),
             (
                 2,
@@ -181,7 +208,11 @@ mod tests {
                 Broadcast::Refused("min relay fee not met, 0 < 71".to_owned()),
             ),
             (2, "non-final".to_owned(), Broadcast::Refused("non-final".to_owned())),
-            (2, "bad-txns-in-belowout".to_owned(), Broadcast::Refused("bad-txns-in-belowout".to_owned())),
+            (
+                2,
+                "bad-txns-in-belowout".to_owned(),
+                Broadcast::Refused("bad-txns-in-belowout".to_owned()),
+            ),
             (2, "bad-txns-inputs-missingorspent".to_owned(), Broadcast::InputsMissing),
         ] {
             assert_eq!(of(code, &message), Ok(meant), "{message}");
@@ -201,9 +232,12 @@ mod tests {
     #[test]
     fn fee_rates_are_parsed_in_every_number_format() {
         let of = |text: &str| sats(&serde_json::from_str(text).unwrap());
-        for (text, read) in
-            [("0.00001", Some(1_000)), ("1e-05", Some(1_000)), ("0.00101079", Some(101_079)), ("0.0", Some(0))]
-        {
+        for (text, read) in [
+            ("0.00001", Some(1_000)),
+            ("1e-05", Some(1_000)),
+            ("0.00101079", Some(101_079)),
+            ("0.0", Some(0)),
+        ] {
             assert_eq!(of(text), read, "{text}");
         }
         assert_eq!(of("0.000000015"), Some(2), "rounded up");

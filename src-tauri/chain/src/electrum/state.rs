@@ -22,13 +22,13 @@ const FORM: u8 = 1;
 
 /// Memory that is valid only for the next request with the token `written`.
 #[derive(Default)]
-pub(super) struct State {
+pub struct State {
     /// The token of the last answer; `None` at the start and after a failure.
     pub written: Option<Vec<u8>>,
     /// The chain as that answer saw it.
     pub chain: Option<Token>,
-    /// The chain before the current look. An incomplete look writes it as the token, so that a restart repeats the
-    /// look.
+    /// The chain before the current look. An incomplete look writes it as the token, so that a
+    /// restart repeats the look.
     pub before: Option<Token>,
     /// The current look found another chain, so the states in the database belong to an old chain.
     pub is_new_chain: bool,
@@ -39,14 +39,15 @@ pub(super) struct State {
     pub scripts: BTreeMap<ScriptHash, Watched>,
     /// Scripts that may have changed since their last report.
     pub pending: BTreeSet<ScriptHash>,
-    /// Mined transactions, with their heights, already reported for scripts whose histories did not fit into one
-    /// answer.
+    /// Mined transactions, with their heights, already reported for scripts whose histories did not
+    /// fit into one answer.
     pub partly_reported: BTreeMap<ScriptHash, BTreeMap<Txid, u32>>,
     /// Our transactions that are in no block.
     pub tracked: BTreeMap<Txid, Tracked>,
     /// The number of the connection that has the subscriptions.
     pub connection: u64,
-    /// The `required` scripts already asked about in the current look; its further answers skip them.
+    /// The `required` scripts already asked about in the current look; its further answers skip
+    /// them.
     pub asked: BTreeSet<ScriptHash>,
     /// The last script that was subscribed to again in turn, in case a notification was lost.
     pub asked_last: Option<ScriptHash>,
@@ -55,7 +56,7 @@ pub(super) struct State {
 
 /// The memory that stays valid after a failed look.
 #[derive(Default)]
-pub(super) struct Retained {
+pub struct Retained {
     pub headers: Headers,
     /// The block that was proved to contain a transaction.
     pub proved: HashMap<Txid, BlockId>,
@@ -66,7 +67,7 @@ pub(super) struct Retained {
     spent: usize,
 }
 
-pub(super) struct Watched {
+pub struct Watched {
     pub script: ScriptBuf,
     /// The script is hot, required, or cold and due. Otherwise only a tracked transaction needs it.
     pub is_ours: bool,
@@ -78,7 +79,7 @@ pub(super) struct Watched {
 }
 
 /// A transaction of ours that is in no block.
-pub(super) struct Tracked {
+pub struct Tracked {
     pub tx: Transaction,
     /// Scripts whose histories show the transaction's position and conflicts.
     pub scripts: BTreeSet<ScriptHash>,
@@ -90,20 +91,20 @@ pub(super) struct Tracked {
 
 impl Watched {
     /// A script that is not marked as ours.
-    pub(super) const fn new(script: ScriptBuf) -> Self {
+    pub const fn new(script: ScriptBuf) -> Self {
         Self { script, is_ours: false, reported: None, is_refused: false, history: None }
     }
 }
 
 impl State {
-    pub(super) fn failed(self) -> Self {
+    pub fn failed(self) -> Self {
         // The headers may belong partly to another chain if the look failed during a reorg.
         let retained = Retained { headers: Headers::default(), ..self.retained };
         Self { retained, ..Self::default() }
     }
 
     /// Retries refused scripts at a new block.
-    pub(super) fn retry_refused(&mut self, height: u32) {
+    pub fn retry_refused(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
             if watched.is_ours || !self.retained.backoff.is_waiting(hash, height) {
                 watched.is_refused = false;
@@ -112,15 +113,18 @@ impl State {
         }
     }
 
-    /// The entry of a script. An unknown script is added as one of others, and as refused if it is in backoff.
-    pub(super) fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
+    /// The entry of a script. An unknown script is added as one of others, and as refused if it is
+    /// in backoff.
+    pub fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
         let hash = ScriptHash::of(script);
         let is_refused = self.retained.backoff.is_waiting(&hash, height);
-        self.scripts.entry(hash).or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
+        self.scripts
+            .entry(hash)
+            .or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
     }
 
     /// The token of this answer. It equals the last token if nothing is new.
-    pub(super) fn next_token(&mut self, mut chain: Token, is_new: bool, more: bool) -> Vec<u8> {
+    pub fn next_token(&mut self, mut chain: Token, is_new: bool, more: bool) -> Vec<u8> {
         if is_new {
             chain.answer = answer_number();
         }
@@ -137,7 +141,7 @@ impl State {
         written
     }
 
-    pub(super) fn track(&mut self, tx: Transaction) -> &mut Tracked {
+    pub fn track(&mut self, tx: Transaction) -> &mut Tracked {
         let txid = tx.compute_txid();
         self.tracked.entry(txid).or_insert_with(|| Tracked {
             tx,
@@ -147,27 +151,33 @@ impl State {
         })
     }
 
-    /// The entry of a transaction in a script's history. The outer `None` means that the history is unknown.
-    pub(super) fn entry(&self, hash: &ScriptHash, txid: &Txid) -> Option<Option<&Entry>> {
+    /// The entry of a transaction in a script's history. The outer `None` means that the history is
+    /// unknown.
+    pub fn entry(&self, hash: &ScriptHash, txid: &Txid) -> Option<Option<&Entry>> {
         let history = self.scripts.get(hash)?.history.as_ref()?;
         Some(history.entries.iter().find(|entry| entry.txid == *txid))
     }
 
-    /// The number of a script's tracked transactions that are not in `listed`, the script's history.
-    pub(super) fn missing_from(&self, hash: &ScriptHash, listed: &BTreeSet<Txid>) -> usize {
+    /// The number of a script's tracked transactions that are not in `listed`, the script's
+    /// history.
+    pub fn missing_from(&self, hash: &ScriptHash, listed: &BTreeSet<Txid>) -> usize {
         let of_script = self.tracked.iter().filter(|(_, tracked)| tracked.scripts.contains(hash));
         of_script.filter(|(txid, _)| !listed.contains(*txid)).count()
     }
 
     /// The number of known history entries of scripts that are not ours.
-    pub(super) fn entries_of_others(&self) -> usize {
+    pub fn entries_of_others(&self) -> usize {
         let others = self.scripts.values().filter(|watched| !watched.is_ours);
-        others.filter_map(|watched| watched.history.as_ref()).map(|history| history.entries.len()).sum()
+        others
+            .filter_map(|watched| watched.history.as_ref())
+            .map(|history| history.entries.len())
+            .sum()
     }
 
     /// Forgets the histories that no tracked transaction needs.
-    pub(super) fn forget_histories(&mut self) {
-        let needed: BTreeSet<&ScriptHash> = self.tracked.values().flat_map(|tracked| &tracked.scripts).collect();
+    pub fn forget_histories(&mut self) {
+        let needed: BTreeSet<&ScriptHash> =
+            self.tracked.values().flat_map(|tracked| &tracked.scripts).collect();
         for (hash, watched) in &mut self.scripts {
             if !needed.contains(hash) {
                 watched.history = None;
@@ -176,10 +186,13 @@ impl State {
     }
 
     /// Forgets scripts that are no longer needed, and returns them.
-    pub(super) fn drop_unneeded(&mut self) -> Vec<ScriptHash> {
+    pub fn drop_unneeded(&mut self) -> Vec<ScriptHash> {
         let needed: BTreeSet<ScriptHash> =
             self.tracked.values().flat_map(|tracked| &tracked.scripts).copied().collect();
-        let unneeded = self.scripts.iter().filter(|(hash, watched)| !watched.is_ours && !needed.contains(*hash));
+        let unneeded = self
+            .scripts
+            .iter()
+            .filter(|(hash, watched)| !watched.is_ours && !needed.contains(*hash));
         let unneeded: Vec<ScriptHash> = unneeded.map(|(hash, _)| *hash).collect();
         for hash in &unneeded {
             self.scripts.remove(hash);
@@ -190,8 +203,9 @@ impl State {
 }
 
 impl Retained {
-    /// Notes the inputs of a transaction that is not ours. The inputs of an unprovable transaction stay unknown.
-    pub(super) fn note_other(&mut self, tx: &Transaction) {
+    /// Notes the inputs of a transaction that is not ours. The inputs of an unprovable transaction
+    /// stay unknown.
+    pub fn note_other(&mut self, tx: &Transaction) {
         if !is_provable(tx) {
             return;
         }
@@ -200,10 +214,13 @@ impl Retained {
             self.spent = 0;
         }
         self.spent = self.spent.saturating_add(tx.input.len());
-        self.others.insert(tx.compute_txid(), tx.input.iter().map(|input| input.previous_output).collect());
+        self.others.insert(
+            tx.compute_txid(),
+            tx.input.iter().map(|input| input.previous_output).collect(),
+        );
     }
 
-    pub(super) fn note_proved(&mut self, txid: Txid, block: BlockId) {
+    pub fn note_proved(&mut self, txid: Txid, block: BlockId) {
         if self.proved.len() >= PROVED_MAX {
             self.proved.clear();
         }
@@ -212,14 +229,14 @@ impl Retained {
 }
 
 /// A script's state for the database, made from its status.
-pub(super) fn write(status: Status) -> Vec<u8> {
+pub fn write(status: Status) -> Vec<u8> {
     let mut bytes = vec![FORM];
     bytes.extend(status.into_iter().flatten());
     bytes
 }
 
 /// The status in a script's stored state; `None` if another backend wrote it.
-pub(super) fn read(bytes: &[u8]) -> Option<Status> {
+pub fn read(bytes: &[u8]) -> Option<Status> {
     match bytes.strip_prefix(&[FORM])? {
         [] => Some(None),
         status => status.try_into().ok().map(Some),

@@ -1,6 +1,6 @@
-//! Transactions from a server. Each must have the requested txid. A transaction of a look must be proved to be in the
-//! block that the server names. [`recent`] takes positions without proof from the histories of paid scripts. They only
-//! decide whether raw transactions are kept.
+//! Transactions from a server. Each must have the requested txid. A transaction of a look must be
+//! proved to be in the block that the server names. [`recent`] takes positions without proof from
+//! the histories of paid scripts. They only decide whether raw transactions are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ struct Proof {
 }
 
 /// Passes each transaction that the server delivers to `taken`.
-pub(super) fn read_each(
+pub fn read_each(
     asker: &Asker<'_>,
     txids: &BTreeSet<Txid>,
     mut taken: impl FnMut(Txid, Transaction),
@@ -42,12 +42,20 @@ pub(super) fn read_each(
     txids.chunks(BATCH).try_for_each(|batch| read_batch(asker, batch, &mut taken))
 }
 
-/// Requests a few transactions at a time, since their sizes are unknown beforehand. If the server hangs up, the look
-/// fails. The next look requests fewer at a time, and in the end skips a transaction that fails alone.
-fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
+/// Requests a few transactions at a time, since their sizes are unknown beforehand. If the server
+/// hangs up, the look fails. The next look requests fewer at a time, and in the end skips a
+/// transaction that fails alone.
+fn read_batch(
+    asker: &Asker<'_>,
+    batch: &[Txid],
+    taken: &mut impl FnMut(Txid, Transaction),
+) -> Result<(), ChainDown> {
     let (height, batch_size) = (asker.best_height(), &asker.client.batch_size);
-    let wanted: Vec<Txid> =
-        batch.iter().filter(|txid| !batch_size.lock().is_backed_off(txid, height)).copied().collect();
+    let wanted: Vec<Txid> = batch
+        .iter()
+        .filter(|txid| !batch_size.lock().is_backed_off(txid, height))
+        .copied()
+        .collect();
     let at_once = batch_size.lock().current(height);
     for some in wanted.chunks(at_once) {
         let read = read_at_once(asker, some, taken);
@@ -60,15 +68,22 @@ fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Tr
     Ok(())
 }
 
-fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
-    let calls: Vec<_> = txids.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
+fn read_at_once(
+    asker: &Asker<'_>,
+    txids: &[Txid],
+    taken: &mut impl FnMut(Txid, Transaction),
+) -> Result<(), ChainDown> {
+    let calls: Vec<_> =
+        txids.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
     for ((answer, txid), call) in asker.tries(&calls)?.into_iter().zip(txids).zip(&calls) {
         // Servers refuse an unknown transaction with many different texts.
         let Ok(answer) = answer else { continue };
         let hex: String = typed(call.method, &answer)?;
         let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
         let tx = tx.ok_or_else(|| {
-            ChainDown::of_text(format!("the server sent another transaction as {txid}; do not trust this server"))
+            ChainDown::of_text(format!(
+                "the server sent another transaction as {txid}; do not trust this server"
+            ))
         })?;
         asker.client.batch_size.lock().note_delivered(txid);
         taken(*txid, tx);
@@ -76,9 +91,10 @@ fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, 
     Ok(())
 }
 
-/// Reads transactions in this order until the budget is spent, and leaves out the rest. Fails if the server lacks a
-/// transaction, but leaves out a transaction that it did not deliver even in a request of its own.
-pub(super) fn read_within(
+/// Reads transactions in this order until the budget is spent, and leaves out the rest. Fails if
+/// the server lacks a transaction, but leaves out a transaction that it did not deliver even in a
+/// request of its own.
+pub fn read_within(
     asker: &Asker<'_>,
     txids: &[Txid],
     budget: &mut AnswerBudget,
@@ -97,9 +113,9 @@ pub(super) fn read_within(
     Ok(found)
 }
 
-/// Proves that transactions are in blocks of these heights, none above the tip. Returns the transactions that the
-/// server does not deliver.
-pub(super) fn prove_in_blocks(
+/// Proves that transactions are in blocks of these heights, none above the tip. Returns the
+/// transactions that the server does not deliver.
+pub fn prove_in_blocks(
     asker: &Asker<'_>,
     network: Network,
     known: &mut Retained,
@@ -121,7 +137,11 @@ pub(super) fn prove_in_blocks(
     Ok(unsure)
 }
 
-fn all_there(asker: &Asker<'_>, found: &BTreeMap<Txid, Transaction>, wanted: &[Txid]) -> Result<(), ChainDown> {
+fn all_there(
+    asker: &Asker<'_>,
+    found: &BTreeMap<Txid, Transaction>,
+    wanted: &[Txid],
+) -> Result<(), ChainDown> {
     match wanted.iter().find(|txid| !found.contains_key(*txid) && !asker.is_undeliverable(txid)) {
         None => Ok(()),
         Some(txid) => Err(ChainDown::of_text(format!(
@@ -131,14 +151,19 @@ fn all_there(asker: &Asker<'_>, found: &BTreeMap<Txid, Transaction>, wanted: &[T
 }
 
 /// Proves that these transactions are in blocks of these heights, none above the tip.
-pub(super) fn prove<'a>(
+pub fn prove<'a>(
     asker: &Asker<'_>,
     network: Network,
     known: &mut Retained,
     txs: impl IntoIterator<Item = (&'a Transaction, u32)>,
 ) -> Result<(), ChainDown> {
-    let txs: Vec<(&Transaction, Txid, u32)> = txs.into_iter().map(|(tx, at)| (tx, tx.compute_txid(), at)).collect();
-    known.headers.fetch_linked(asker, network, &txs.iter().map(|(_, _, height)| *height).collect())?;
+    let txs: Vec<(&Transaction, Txid, u32)> =
+        txs.into_iter().map(|(tx, at)| (tx, tx.compute_txid(), at)).collect();
+    known.headers.fetch_linked(
+        asker,
+        network,
+        &txs.iter().map(|(_, _, height)| *height).collect(),
+    )?;
     let mut open = Vec::new();
     for (tx, txid, height) in txs {
         let block = id(&known.headers, height)?;
@@ -150,7 +175,9 @@ pub(super) fn prove<'a>(
         call("blockchain.transaction.get_merkle", json!([txid, block.height]))
     };
     let calls: Vec<_> = open.iter().map(asked).collect();
-    for ((answer, (tx, txid, block)), call) in asker.tries(&calls)?.into_iter().zip(open).zip(&calls) {
+    for ((answer, (tx, txid, block)), call) in
+        asker.tries(&calls)?.into_iter().zip(open).zip(&calls)
+    {
         let unproved = || {
             ChainDown::of_text(format!(
                 "the server says that transaction {txid} is in block {}, and does not prove it; do not trust this server",
@@ -159,7 +186,9 @@ pub(super) fn prove<'a>(
         };
         let proof: Proof = typed(call.method, &answer.map_err(|_| unproved())?)?;
         let root = known.headers.at(block.height).ok_or_else(tip_changed)?.merkle_root;
-        if proof.block_height != block.height || !proves_inclusion(tx, proof.pos, &proof.merkle, root) {
+        if proof.block_height != block.height
+            || !proves_inclusion(tx, proof.pos, &proof.merkle, root)
+        {
             return Err(unproved());
         }
         known.note_proved(txid, block);
@@ -175,12 +204,13 @@ fn id(headers: &Headers, height: u32) -> Result<BlockId, ChainDown> {
 /// Histories requested at once.
 const HISTORIES_AT_ONCE: usize = 35;
 
-/// Outputs of a transaction whose scripts are asked about. One may not suffice, since servers refuse scripts with many
-/// transactions.
+/// Outputs of a transaction whose scripts are asked about. One may not suffice, since servers
+/// refuse scripts with many transactions.
 const OUTPUTS_MAX: usize = 2;
 
-/// The transactions among `txids` in the mempool or in blocks above a height. Scripts in backoff are not asked about.
-pub(super) fn recent(
+/// The transactions among `txids` in the mempool or in blocks above a height. Scripts in backoff
+/// are not asked about.
+pub fn recent(
     asker: &Asker<'_>,
     txids: &[Txid],
     above: u32,
@@ -217,11 +247,16 @@ fn heights(
 ) -> Result<BTreeMap<Txid, i64>, ChainDown> {
     let now = asker.best_height();
     let payable = |tx: &Transaction| {
-        let scripts = tx.output.iter().map(|output| &output.script_pubkey).filter(|script| !script.is_op_return());
+        let scripts = tx
+            .output
+            .iter()
+            .map(|output| &output.script_pubkey)
+            .filter(|script| !script.is_op_return());
         scripts.take(OUTPUTS_MAX).map(|script| ScriptHash::of(script)).collect::<Vec<_>>()
     };
     let hashes: BTreeSet<ScriptHash> = txs.values().flat_map(payable).collect();
-    let hashes: Vec<ScriptHash> = hashes.into_iter().filter(|hash| !backoff.is_waiting(hash, now)).collect();
+    let hashes: Vec<ScriptHash> =
+        hashes.into_iter().filter(|hash| !backoff.is_waiting(hash, now)).collect();
     let mut heights = BTreeMap::new();
     for batch in hashes.chunks(HISTORIES_AT_ONCE) {
         let calls: Vec<_> = batch.iter().map(|hash| calls::history(*hash, Owner::Others)).collect();

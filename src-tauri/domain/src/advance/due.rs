@@ -1,5 +1,5 @@
-//! When a payment must be looked at again although none of its transactions changed. A closed payment without coins is
-//! never due, so that it costs no work.
+//! When a payment must be looked at again although none of its transactions changed. A closed
+//! payment without coins is never due, so that it costs no work.
 
 use super::counting::{Evaluated, GONE_AFTER_MS, quiet_end};
 use super::look::{LookFacts, ZeroConf};
@@ -9,12 +9,12 @@ use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
 use crate::time::Timestamp;
 
-/// Interval at which a transaction with too low a fee is compared with the estimate again. Thousands of payments may wait
-/// for an estimate, so it is not each look.
+/// Interval at which a transaction with too low a fee is compared with the estimate again.
+/// Thousands of payments may wait for an estimate, so it is not each look.
 const ESTIMATED_AGAIN_MS: i64 = 60_000;
 
-/// The next time at which the payment may change without a change of its transactions. After a reversal the payment is
-/// due at once, because the mempool had no effect while it was CONFIRMED.
+/// The next time at which the payment may change without a change of its transactions. After a
+/// reversal the payment is due at once, because the mempool had no effect while it was CONFIRMED.
 pub(super) fn next_due_at(
     before: &Payment,
     after: &Payment,
@@ -36,13 +36,18 @@ pub(super) fn next_due_at(
     moments.chain(next_acceptance(after, evaluated, look)).min()
 }
 
-/// The next time at which a transaction of the payment may be accepted unconfirmed. This is the end of its quiet time, or
-/// a minute later, because the fee estimate changes.
-fn next_acceptance(after: &Payment, evaluated: &[Evaluated<'_>], look: &LookFacts) -> Option<Timestamp> {
+/// The next time at which a transaction of the payment may be accepted unconfirmed. This is the end
+/// of its quiet time, or a minute later, because the fee estimate changes.
+fn next_acceptance(
+    after: &Payment,
+    evaluated: &[Evaluated<'_>],
+    look: &LookFacts,
+) -> Option<Timestamp> {
     if after.policy.confirmations > 0 || after.state.is_final() {
         return None;
     }
-    let may_be_accepted = |one: &&Evaluated<'_>| one.counted_sats > 0 && one.receipt.zero_conf_rate.is_some();
+    let may_be_accepted =
+        |one: &&Evaluated<'_>| one.counted_sats > 0 && one.receipt.zero_conf_rate.is_some();
     let next = |one: &Evaluated<'_>| {
         let quiet_end = quiet_end(after, one.receipt);
         match look.zero_conf {
@@ -55,11 +60,17 @@ fn next_acceptance(after: &Payment, evaluated: &[Evaluated<'_>], look: &LookFact
 }
 
 /// The next height of the best block at which the payment may change by confirmations alone.
-pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look: &LookFacts) -> Option<u32> {
+pub(super) fn next_due_height(
+    after: &Payment,
+    evaluated: &[Evaluated<'_>],
+    look: &LookFacts,
+) -> Option<u32> {
     let closes_by_block = after.closed_at.is_none() && !look.has_mempool;
     // If `time_decides` is false, a payment that is due stays due.
-    let next_block = closes_by_block.then(|| look.tip_height.saturating_add(u32::from(look.time_decides)));
-    let confirming = (after.state != PaymentState::Confirmed).then(|| after.policy.confirmations.max(1));
+    let next_block =
+        closes_by_block.then(|| look.tip_height.saturating_add(u32::from(look.time_decides)));
+    let confirming =
+        (after.state != PaymentState::Confirmed).then(|| after.policy.confirmations.max(1));
     let heights = evaluated.iter().filter_map(|one| match one.receipt.position {
         Position::Block { height, .. } => Some(height),
         Position::Mempool | Position::Absent { .. } => None,

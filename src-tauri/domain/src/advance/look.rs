@@ -7,9 +7,11 @@ use crate::time::Timestamp;
 /// The transactions that a look accepts unconfirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZeroConf {
-    /// None, because the look asked for no estimate of the fee rate. A payment that waits for one is due at once.
+    /// None, because the look asked for no estimate of the fee rate. A payment that waits for one
+    /// is due at once.
     NotAsked,
-    /// None, because there is no estimate, or because the backend stands still ([`crate::closing`]).
+    /// None, because there is no estimate, or because the backend stands still
+    /// ([`crate::closing`]).
     Never,
     /// Those with at least this fee rate.
     From(FeeRate),
@@ -38,10 +40,11 @@ pub struct LookFacts {
     pub has_mempool: bool,
     /// The transactions that are accepted unconfirmed.
     pub zero_conf: ZeroConf,
-    /// Whether time alone may change states; if not, no payment expires at this look. False if the look may have missed
-    /// earlier coins of the address, or may not close the payment ([`crate::closing`]).
+    /// Whether time alone may change states; if not, no payment expires at this look. False if the
+    /// look may have missed earlier coins of the address, or may not close the payment
+    /// ([`crate::closing`]).
     pub time_decides: bool,
-    /// Whether staff accepts the received coins with this look, after [`super::may_accept`] allowed it. If no coins are
-    /// left to accept, `accepted_sats` is unchanged.
+    /// Whether staff accepts the received coins with this look, after [`super::may_accept`] allowed
+    /// it. If no coins are left to accept, `accepted_sats` is unchanged.
     pub staff_accepts: bool,
 }

@@ -1,5 +1,6 @@
-//! The changes of a payment's anomalies at a look (interface, section 3). An anomaly is raised once, updated while
-//! OPEN, and dismissed when its reason is gone. After a decision of staff it never changes by itself.
+//! The changes of a payment's anomalies at a look (interface, section 3). An anomaly is raised
+//! once, updated while OPEN, and dismissed when its reason is gone. After a decision of staff it
+//! never changes by itself.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +12,8 @@ use super::warning::Warning;
 use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Coins, Resolution};
 use crate::payment::{Payment, PaymentState};
 
-const COINS_GONE: &str = "The coins are gone: other transactions spent them, or they were not seen for 14 days.";
+const COINS_GONE: &str =
+    "The coins are gone: other transactions spent them, or they were not seen for 14 days.";
 const COINS_COUNT: &str = "The coins count towards the payment after all.";
 const BELOW_DUST: &str = "What does not count of these coins is too little to send back.";
 const NOT_OVERPAID: &str = "The payment is not overpaid any more.";
@@ -39,7 +41,8 @@ struct Basis {
     reason: &'static str,
 }
 
-/// The changes of anomalies, the existing ones first, and warnings of decided anomalies whose coins changed.
+/// The changes of anomalies, the existing ones first, and warnings of decided anomalies whose coins
+/// changed.
 pub(super) fn changes(
     before: &Payment,
     after: &Payment,
@@ -47,7 +50,8 @@ pub(super) fn changes(
     anomalies: &[Anomaly],
     accepted_now: bool,
 ) -> (Vec<AnomalyChange>, Vec<Warning>) {
-    let indexes = evaluated.iter().enumerate().map(|(index, one)| (one.receipt.txid, index)).collect();
+    let indexes =
+        evaluated.iter().enumerate().map(|(index, one)| (one.receipt.txid, index)).collect();
     let scene = Scene { before, after, evaluated, indexes, accepted_now };
     let mut changes = Vec::new();
     let mut warnings = Vec::new();
@@ -78,10 +82,14 @@ pub(super) fn changes(
 fn follow(anomaly: &Anomaly, basis: &Basis) -> Option<AnomalyChange> {
     let (id, coins) = (anomaly.id, &basis.now);
     match anomaly.resolution {
-        Resolution::Open if coins.paid_sats == 0 => Some(AnomalyChange::Dismiss { id, reason: basis.reason }),
-        Resolution::Open if !anomaly.rests_on(coins) => {
-            Some(AnomalyChange::Follow { id, coins: coins.clone(), notify: coins.paid_sats != anomaly.paid_sats })
+        Resolution::Open if coins.paid_sats == 0 => {
+            Some(AnomalyChange::Dismiss { id, reason: basis.reason })
         }
+        Resolution::Open if !anomaly.rests_on(coins) => Some(AnomalyChange::Follow {
+            id,
+            coins: coins.clone(),
+            notify: coins.paid_sats != anomaly.paid_sats,
+        }),
         Resolution::DismissedBySystem if coins.paid_sats > 0 => {
             Some(AnomalyChange::Reopen { id, coins: coins.clone() })
         }
@@ -117,24 +125,33 @@ impl Scene<'_> {
     /// The coins of an existing anomaly; `None` if this look does not change them.
     fn basis(&self, anomaly: &Anomaly) -> Option<Basis> {
         match anomaly.kind {
-            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_of_transaction(anomaly.txid?),
-            AnomalyKind::Overpayment | AnomalyKind::Underpayment => Some(self.basis_of_payment(anomaly.kind)),
+            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => {
+                self.basis_of_transaction(anomaly.txid?)
+            }
+            AnomalyKind::Overpayment | AnomalyKind::Underpayment => {
+                Some(self.basis_of_payment(anomaly.kind))
+            }
             AnomalyKind::ReversedPayment => self.basis_of_reversal(anomaly),
         }
     }
 
-    /// The part of one transaction that does not count. A displaced transaction is neither gone nor counting; its
-    /// anomaly stays until the chain or the mempool decides.
+    /// The part of one transaction that does not count. A displaced transaction is neither gone nor
+    /// counting; its anomaly stays until the chain or the mempool decides.
     fn basis_of_transaction(&self, txid: Txid) -> Option<Basis> {
         let one = self.find(txid).filter(|one| !one.displaced)?;
         let receipt = one.receipt;
-        let before_sats = if receipt.gone { 0 } else { receipt.amount_sats.saturating_sub(receipt.counted_sats) };
+        let before_sats =
+            if receipt.gone { 0 } else { receipt.amount_sats.saturating_sub(receipt.counted_sats) };
         let reason = match one.receipt.amount_sats.saturating_sub(one.counted_sats) {
             _ if one.gone => COINS_GONE,
             0 => COINS_COUNT,
             _ => BELOW_DUST,
         };
-        Some(Basis { before: coins(self.refundable(before_sats), [txid]), now: self.uncounted(one), reason })
+        Some(Basis {
+            before: coins(self.refundable(before_sats), [txid]),
+            now: self.uncounted(one),
+            reason,
+        })
     }
 
     /// The part of the counted coins that makes an OVERPAYMENT or UNDERPAYMENT.
@@ -156,33 +173,46 @@ impl Scene<'_> {
                 misfit_sats(kind, self.before, largest_before.unwrap_or(0)),
                 counted_before.map(|one| one.receipt.txid),
             ),
-            now: coins(misfit_sats(kind, self.after, largest_now.unwrap_or(0)), counting.map(|one| one.receipt.txid)),
+            now: coins(
+                misfit_sats(kind, self.after, largest_now.unwrap_or(0)),
+                counting.map(|one| one.receipt.txid),
+            ),
             reason,
         }
     }
 
-    /// The coins of a reversal. They are set whenever the payment stops being CONFIRMED, and are 0 once it is CONFIRMED
-    /// again.
+    /// The coins of a reversal. They are set whenever the payment stops being CONFIRMED, and are 0
+    /// once it is CONFIRMED again.
     fn basis_of_reversal(&self, anomaly: &Anomaly) -> Option<Basis> {
         let (nothing, reason) = (coins(0, []), CONFIRMED_AGAIN);
         if is_fall(self.before, self.after) {
             return Some(Basis { before: nothing, now: self.reversed(), reason });
         }
         let known = || coins(anomaly.paid_sats, anomaly.txids.iter().copied());
-        let before = if self.before.state == PaymentState::Confirmed { nothing.clone() } else { known() };
-        (self.after.state == PaymentState::Confirmed).then_some(Basis { before, now: nothing, reason })
+        let before =
+            if self.before.state == PaymentState::Confirmed { nothing.clone() } else { known() };
+        (self.after.state == PaymentState::Confirmed).then_some(Basis {
+            before,
+            now: nothing,
+            reason,
+        })
     }
 
     /// The coins that counted before the look and are gone after it.
     fn reversed(&self) -> Coins {
-        let lost: Vec<_> = self.evaluated.iter().filter(|one| one.receipt.counted_sats > 0 && one.gone).collect();
-        coins(counting::sum(lost.iter().map(|one| one.receipt.counted_sats)), lost.iter().map(|one| one.receipt.txid))
+        let lost: Vec<_> =
+            self.evaluated.iter().filter(|one| one.receipt.counted_sats > 0 && one.gone).collect();
+        coins(
+            counting::sum(lost.iter().map(|one| one.receipt.counted_sats)),
+            lost.iter().map(|one| one.receipt.txid),
+        )
     }
 
     /// The anomalies that have no record yet.
     fn raised(&self, anomalies: &[Anomaly]) -> Vec<AnomalyChange> {
         let mut raised = self.raised_per_transaction(anomalies);
-        let deep = |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
+        let deep =
+            |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
         let is_settled = self.evaluated.iter().filter(|one| one.counted_sats > 0).all(deep);
         for kind in FOLLOWING.into_iter().filter(|kind| is_settled && is_new(anomalies, *kind)) {
             let coins = self.basis_of_payment(kind).now;
@@ -199,7 +229,8 @@ impl Scene<'_> {
 
     /// The part of a transaction that is not gone and does not count, if it can be sent back.
     fn uncounted(&self, one: &Evaluated<'_>) -> Coins {
-        let paid_sats = if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
+        let paid_sats =
+            if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
         coins(self.refundable(paid_sats), [one.receipt.txid])
     }
 
@@ -220,12 +251,13 @@ impl Scene<'_> {
             .filter_map(|anomaly| anomaly.txid)
             .collect();
         // After an acceptance, the part of refunded coins that does not count was sent back.
-        let went_back = |one: &Evaluated<'_>| self.after.accepted_sats.is_some() && one.receipt.refunded;
-        let deep = |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
-        let misfits = self
-            .evaluated
-            .iter()
-            .filter(|one| deep(one) && !one.displaced && !went_back(one) && !known.contains(&one.receipt.txid));
+        let went_back =
+            |one: &Evaluated<'_>| self.after.accepted_sats.is_some() && one.receipt.refunded;
+        let deep =
+            |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
+        let misfits = self.evaluated.iter().filter(|one| {
+            deep(one) && !one.displaced && !went_back(one) && !known.contains(&one.receipt.txid)
+        });
         misfits
             .map(|one| (one.receipt.txid, self.uncounted(one)))
             .filter(|(_, coins)| coins.paid_sats > 0)
@@ -240,16 +272,28 @@ fn is_new(anomalies: &[Anomaly], kind: AnomalyKind) -> bool {
 
 /// Coins of these transactions; without transactions if the sum is 0.
 fn coins(paid_sats: u64, txids: impl IntoIterator<Item = Txid>) -> Coins {
-    Coins { paid_sats, txids: if paid_sats == 0 { Vec::new() } else { txids.into_iter().collect() } }
+    Coins {
+        paid_sats,
+        txids: if paid_sats == 0 { Vec::new() } else { txids.into_iter().collect() },
+    }
 }
 
-/// The sum for OVERPAYMENT or UNDERPAYMENT of a payment whose largest transaction counts for `largest_sats`.
+/// The sum for OVERPAYMENT or UNDERPAYMENT of a payment whose largest transaction counts for
+/// `largest_sats`.
 fn misfit_sats(kind: AnomalyKind, payment: &Payment, largest_sats: u64) -> u64 {
     let paid = payment.paid_sats;
     match (kind, payment.state) {
         (AnomalyKind::Overpayment, PaymentState::Confirmed) => payment.surplus_sats(),
-        (AnomalyKind::Overpayment, PaymentState::Invalid) if is_invalidated_by(payment, largest_sats) => paid,
-        (AnomalyKind::Underpayment, PaymentState::Expired | PaymentState::Invalid) if !is_enough(payment, paid) => paid,
+        (AnomalyKind::Overpayment, PaymentState::Invalid)
+            if is_invalidated_by(payment, largest_sats) =>
+        {
+            paid
+        }
+        (AnomalyKind::Underpayment, PaymentState::Expired | PaymentState::Invalid)
+            if !is_enough(payment, paid) =>
+        {
+            paid
+        }
         (
             AnomalyKind::LatePayment
             | AnomalyKind::ExtraPayment

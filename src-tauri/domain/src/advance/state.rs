@@ -1,12 +1,13 @@
-//! The transition table of payments ([`crate::payment::TRANSITIONS`]), row by row. It runs after the counting and
-//! before the anomalies.
+//! The transition table of payments ([`crate::payment::TRANSITIONS`]), row by row. It runs after
+//! the counting and before the anomalies.
 
 use super::counting::{self, Evaluated};
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, PaymentState};
 use crate::policy::OverpaymentRule;
 
-/// The next state. `payment` has the state from before the look, and all other fields from after it.
+/// The next state. `payment` has the state from before the look, and all other fields from after
+/// it.
 pub(super) fn next(
     payment: &Payment,
     evaluated: &[Evaluated<'_>],
@@ -16,8 +17,11 @@ pub(super) fn next(
     let wanted = payment.policy.confirmations;
     let is_confirmed = |confirmations| is_enough(payment, confirmed_sats(evaluated, confirmations));
     let largest_sats = evaluated.iter().map(|one| one.counted_sats).max().unwrap_or(0);
-    let confirm =
-        if is_invalidated_by(payment, largest_sats) { PaymentState::Invalid } else { PaymentState::Confirmed };
+    let confirm = if is_invalidated_by(payment, largest_sats) {
+        PaymentState::Invalid
+    } else {
+        PaymentState::Confirmed
+    };
     match payment.state {
         PaymentState::Confirmed if is_enough(payment, payment.paid_sats) => PaymentState::Confirmed,
         PaymentState::Confirmed => PaymentState::Invalid,
@@ -51,24 +55,26 @@ fn not_enough(payment: &Payment) -> PaymentState {
     }
 }
 
-/// Whether some coins count, and reach the amount less the tolerance (or the sum that staff accepted).
+/// Whether some coins count, and reach the amount less the tolerance (or the sum that staff
+/// accepted).
 pub(super) fn is_enough(payment: &Payment, sats: u64) -> bool {
     sats > 0 && sats >= payment.enough_sats()
 }
 
-/// Whether the rule `invalidate` applies: one transaction alone counts for too much, and staff have not accepted.
-/// `largest_sats` is the counted sum of the largest transaction.
+/// Whether the rule `invalidate` applies: one transaction alone counts for too much, and staff have
+/// not accepted. `largest_sats` is the counted sum of the largest transaction.
 pub(super) fn is_invalidated_by(payment: &Payment, largest_sats: u64) -> bool {
     payment.policy.overpayment == OverpaymentRule::Invalidate
         && payment.accepted_sats.is_none()
         && largest_sats >= payment.too_much_sats()
 }
 
-/// The counted sum with at least so many confirmations. With 0: the sum that is confirmed or may be accepted
-/// unconfirmed.
+/// The counted sum with at least so many confirmations. With 0: the sum that is confirmed or may be
+/// accepted unconfirmed.
 fn confirmed_sats(evaluated: &[Evaluated<'_>], confirmations: u32) -> u64 {
     let is_confirmed = |one: &&Evaluated<'_>| {
-        one.confirmations >= confirmations.max(1) || (confirmations == 0 && one.acceptable_unconfirmed)
+        one.confirmations >= confirmations.max(1)
+            || (confirmations == 0 && one.acceptable_unconfirmed)
     };
     counting::sum(evaluated.iter().filter(is_confirmed).map(|one| one.counted_sats))
 }

@@ -94,7 +94,10 @@ fn receipt(number: u8, amount_sats: u64) -> Receipt {
 
 impl Receipt {
     fn confirmed(self, confirmations: u32) -> Self {
-        Self { position: Position::Block { height: TIP + 1 - confirmations, time: EXPIRES }, ..self }
+        Self {
+            position: Position::Block { height: TIP + 1 - confirmations, time: EXPIRES },
+            ..self
+        }
     }
 
     /// In neither mempool nor chain since a look one second after the last sighting.
@@ -132,7 +135,12 @@ fn anomaly(kind: AnomalyKind, tx: Option<u8>, paid_sats: u64, resolution: Resolu
 }
 
 /// Stores the decisions of a look, as the gateway does.
-fn apply(advanced: &Advance, payment: &mut Payment, receipts: &mut [Receipt], anomalies: &mut Vec<Anomaly>) {
+fn apply(
+    advanced: &Advance,
+    payment: &mut Payment,
+    receipts: &mut [Receipt],
+    anomalies: &mut Vec<Anomaly>,
+) {
     payment.state = advanced.state;
     payment.paid_sats = advanced.paid_sats;
     payment.closed_at = advanced.closed_at;
@@ -156,7 +164,14 @@ fn apply_change(change: &AnomalyChange, anomalies: &mut Vec<Anomaly>) {
             let id = Id::from_bytes([u8::try_from(anomalies.len()).unwrap(); 20]);
             let (kind, txid, coins) = (*kind, *txid, coins.clone());
             let (paid_sats, txids) = (coins.paid_sats, coins.txids);
-            anomalies.push(Anomaly { id, kind, txid, paid_sats, txids, resolution: Resolution::Open });
+            anomalies.push(Anomaly {
+                id,
+                kind,
+                txid,
+                paid_sats,
+                txids,
+                resolution: Resolution::Open,
+            });
             return;
         }
         AnomalyChange::Follow { id, coins, .. } | AnomalyChange::Reopen { id, coins } => {

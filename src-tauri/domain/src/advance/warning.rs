@@ -5,8 +5,8 @@ use bitcoin::Txid;
 /// A message for the panel that changes nothing in the payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {
-    /// The mempool holds a conflict with a transaction on which a CONFIRMED payment rests, and pays less. Each look that
-    /// sees the conflict repeats the warning.
+    /// The mempool holds a conflict with a transaction on which a CONFIRMED payment rests, and pays
+    /// less. Each look that sees the conflict repeats the warning.
     DoubleSpendAttempt {
         /// The transaction under attack.
         txid: Txid,

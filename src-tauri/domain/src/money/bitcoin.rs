@@ -12,7 +12,8 @@ pub const MAX_SATS: u64 = 21_000_000 * SATS_PER_BTC;
 /// Decimals of an amount in Bitcoin.
 const BTC_DECIMALS: u8 = 8;
 
-/// Reads an amount of Bitcoin into satoshis; exact, never rounded; more than 0, at most 21,000,000 BTC.
+/// Reads an amount of Bitcoin into satoshis; exact, never rounded; more than 0, at most 21,000,000
+/// BTC.
 ///
 /// # Errors
 /// The fault of the text.

@@ -6,7 +6,8 @@ use super::number::{Number, format_scaled};
 /// The most decimals that a currency has.
 const THOUSANDTHS_DECIMALS: u8 = 3;
 
-/// The greatest sum in whole units of any currency: far above all prices, and far below the range of `i64`.
+/// The greatest sum in whole units of any currency: far above all prices, and far below the range
+/// of `i64`.
 const MAX_UNITS: i64 = 1_000_000_000_000_000;
 
 /// A fiat currency: its ISO 4217 code and number of decimals.
@@ -120,7 +121,8 @@ impl Currency {
         format_scaled(minor, self.minor_units)
     }
 
-    /// Converts minor units to thousandths of a unit, so that sums in all currencies have one scale. Saturates.
+    /// Converts minor units to thousandths of a unit, so that sums in all currencies have one
+    /// scale. Saturates.
     #[must_use]
     pub const fn thousandths(&self, minor: i64) -> i64 {
         minor.saturating_mul(10_i64.pow((THOUSANDTHS_DECIMALS - self.minor_units) as u32))
@@ -143,7 +145,11 @@ impl Currency {
 /// Reads a sum with this number of decimals, up to the greatest.
 fn parse_scaled(text: &str, decimals: u8) -> Result<i64, AmountError> {
     let sum = Number::parse(text)?.scaled(decimals)?;
-    if sum > MAX_UNITS * 10_i64.pow(u32::from(decimals)) { Err(AmountError::TooLarge) } else { Ok(sum) }
+    if sum > MAX_UNITS * 10_i64.pow(u32::from(decimals)) {
+        Err(AmountError::TooLarge)
+    } else {
+        Ok(sum)
+    }
 }
 
 const fn of(code: &'static str, minor_units: u8) -> Currency {
@@ -163,7 +169,11 @@ mod tests {
     #[test]
     fn codes_are_three_capitals_in_order_and_once() {
         assert!(Currency::ALL.windows(2).all(|pair| pair[0].code < pair[1].code));
-        assert!(Currency::ALL.iter().all(|c| c.code.len() == 3 && c.code.bytes().all(|b| b.is_ascii_uppercase())));
+        assert!(
+            Currency::ALL
+                .iter()
+                .all(|c| c.code.len() == 3 && c.code.bytes().all(|b| b.is_ascii_uppercase()))
+        );
         assert_eq!(currency("USD"), Currency::USD);
         for unknown in ["", "usd", "XXX", "BTC", "US"] {
             assert_eq!(Currency::from_code(unknown), None, "{unknown}");
@@ -201,7 +211,11 @@ mod tests {
         for (code, minor) in [("USD", 1_050), ("JPY", 1_050), ("KWD", 1_050)] {
             let currency = currency(code);
             let shown = currency.format_minor(minor);
-            assert_eq!(Currency::parse_thousandths(&shown), Ok(currency.thousandths(minor)), "{shown}");
+            assert_eq!(
+                Currency::parse_thousandths(&shown),
+                Ok(currency.thousandths(minor)),
+                "{shown}"
+            );
         }
         assert!(Currency::ALL.iter().all(|currency| currency.minor_units <= THOUSANDTHS_DECIMALS));
         assert_eq!(Currency::parse_thousandths("10.5"), Currency::parse_thousandths("10.500"));

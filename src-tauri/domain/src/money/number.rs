@@ -10,10 +10,12 @@ const MAX_DIGITS: usize = 28;
 /// Decimals that a [`Decimal`] can hold.
 const MAX_DECIMALS: u8 = 28;
 
-/// Larger exponents are out of range with any digits; the bound keeps exponent arithmetic far from overflow.
+/// Larger exponents are out of range with any digits; the bound keeps exponent arithmetic far from
+/// overflow.
 const MAX_EXPONENT: i64 = 1_000_000;
 
-/// A positive number: `digits` times ten to the `exponent`, without zeros at either end of the digits.
+/// A positive number: `digits` times ten to the `exponent`, without zeros at either end of the
+/// digits.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Number {
     digits: String,
@@ -52,10 +54,15 @@ impl Number {
     pub(super) fn scaled(&self, decimals: u8) -> Result<i64, AmountError> {
         let zeros = self.exponent + i64::from(decimals);
         if zeros < 0 {
-            // A number that is too large and too fine is called too large: the user must mend that first.
+            // A number that is too large and too fine is called too large: the user must mend that
+            // first.
             let whole_digits = length(self.digits.len()) + self.exponent;
             let too_large = whole_digits > 19 - i64::from(decimals);
-            return Err(if too_large { AmountError::TooLarge } else { AmountError::too_many_decimals(decimals) });
+            return Err(if too_large {
+                AmountError::TooLarge
+            } else {
+                AmountError::too_many_decimals(decimals)
+            });
         }
         let zeros = u32::try_from(zeros).map_err(|_| AmountError::TooLarge)?;
         let digits = self.digits.parse::<i64>().map_err(|_| AmountError::TooLarge)?;
@@ -122,8 +129,8 @@ mod tests {
     #[test]
     fn only_the_grammar_of_json_is_a_number() {
         for text in [
-            "", "-", "+1", ".5", "5.", "01", "1,5", "1 ", " 1", "1e", "1e+", "e5", "0x10", "1_000", "NaN", "Infinity",
-            "١", "1.5.2", "--1", "1e1.5",
+            "", "-", "+1", ".5", "5.", "01", "1,5", "1 ", " 1", "1e", "1e+", "e5", "0x10", "1_000",
+            "NaN", "Infinity", "١", "1.5.2", "--1", "1e1.5",
         ] {
             assert_eq!(Number::parse(text), Err(AmountError::NotANumber), "{text:?}");
         }
@@ -138,9 +145,14 @@ mod tests {
 
     #[test]
     fn exponents_and_trailing_zeros_are_exact() {
-        for (text, cents) in
-            [("1e2", 10_000), ("1.5E1", 1_500), ("150e-2", 150), ("1.5000000000", 150), ("10", 1_000), ("0.01", 1)]
-        {
+        for (text, cents) in [
+            ("1e2", 10_000),
+            ("1.5E1", 1_500),
+            ("150e-2", 150),
+            ("1.5000000000", 150),
+            ("10", 1_000),
+            ("0.01", 1),
+        ] {
             assert_eq!(Number::parse(text).unwrap().scaled(2), Ok(cents), "{text}");
         }
     }

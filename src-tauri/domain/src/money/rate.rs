@@ -10,35 +10,44 @@ use super::number::Number;
 /// Decimals of a rate.
 const RATE_DECIMALS: u32 = 4;
 
-/// The product of a rate in ten-thousandths and satoshis, divided by this, is in units of the currency.
+/// The product of a rate in ten-thousandths and satoshis, divided by this, is in units of the
+/// currency.
 const RATE_UNIT: i128 = 10_000 * SATS_PER_BTC as i128;
 
-/// An exchange rate: units of a currency for one Bitcoin, positive, rounded half-even to 4 decimals.
+/// An exchange rate: units of a currency for one Bitcoin, positive, rounded half-even to 4
+/// decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(Decimal);
 
 impl Rate {
-    /// Rounds half-even to 4 decimals. `None` if the result is not positive or is beyond 9 × 10^14; all arithmetic fits
-    /// below that bound, and no currency's rate comes near it.
+    /// Rounds half-even to 4 decimals. `None` if the result is not positive or is beyond 9 × 10^14;
+    /// all arithmetic fits below that bound, and no currency's rate comes near it.
     #[must_use]
     pub fn new(rate: Decimal) -> Option<Self> {
-        let mut rounded = rate.round_dp_with_strategy(RATE_DECIMALS, RoundingStrategy::MidpointNearestEven);
+        let mut rounded =
+            rate.round_dp_with_strategy(RATE_DECIMALS, RoundingStrategy::MidpointNearestEven);
         rounded.rescale(RATE_DECIMALS);
-        let fits = rounded.scale() == RATE_DECIMALS && i64::try_from(rounded.mantissa()).is_ok_and(|units| units > 0);
+        let fits = rounded.scale() == RATE_DECIMALS
+            && i64::try_from(rounded.mantissa()).is_ok_and(|units| units > 0);
         fits.then_some(Self(rounded))
     }
 
-    /// Reads a rate such as `65000.00` (the grammar of a JSON number), then rounds as [`Rate::new`].
+    /// Reads a rate such as `65000.00` (the grammar of a JSON number), then rounds as
+    /// [`Rate::new`].
     ///
     /// # Errors
     /// The fault of the text.
     pub fn parse(text: &str) -> Result<Self, AmountError> {
         let rate = Number::parse(text)?.decimal()?;
-        Self::new(rate).ok_or(if rate < Decimal::ONE { AmountError::NotPositive } else { AmountError::TooLarge })
+        Self::new(rate).ok_or(if rate < Decimal::ONE {
+            AmountError::NotPositive
+        } else {
+            AmountError::TooLarge
+        })
     }
 
-    /// The rate for payments: lowered by the merchant's spread, so that the customer pays a little more Bitcoin.
-    /// Rounded half-even to 4 decimals; `None` if the result is not positive.
+    /// The rate for payments: lowered by the merchant's spread, so that the customer pays a little
+    /// more Bitcoin. Rounded half-even to 4 decimals; `None` if the result is not positive.
     #[must_use]
     pub fn less_spread(&self, per_mille: u16) -> Option<Self> {
         let rest = 1_000_u16.checked_sub(per_mille)?;
@@ -57,8 +66,8 @@ impl Rate {
         self.0.to_string()
     }
 
-    /// A price in satoshis: price / rate, rounded **up**, so that the merchant never gets less. `None` if it does not
-    /// fit or is negative.
+    /// A price in satoshis: price / rate, rounded **up**, so that the merchant never gets less.
+    /// `None` if it does not fit or is negative.
     #[must_use]
     pub fn price_to_sats(&self, price_minor: i64, currency: Currency) -> Option<u64> {
         let dividend = i128::from(u64::try_from(price_minor).ok()?) * RATE_UNIT;
@@ -73,8 +82,8 @@ impl Rate {
         i64::try_from(self.worth_in_rate_units(sats, currency)? / RATE_UNIT).ok()
     }
 
-    /// The worth of Bitcoin in fiat, rounded **half-even** to the minor unit, as a payout shows it. `None` if it does
-    /// not fit.
+    /// The worth of Bitcoin in fiat, rounded **half-even** to the minor unit, as a payout shows it.
+    /// `None` if it does not fit.
     #[must_use]
     pub fn sats_to_minor_half_even(&self, sats: u64, currency: Currency) -> Option<i64> {
         let worth = self.worth_in_rate_units(sats, currency)?;
@@ -83,16 +92,16 @@ impl Rate {
         i64::try_from(whole + i128::from(up)).ok()
     }
 
-    /// The worth of Bitcoin in fiat, rounded **up** to the minor unit, as the merchant is charged. `None` if it does
-    /// not fit.
+    /// The worth of Bitcoin in fiat, rounded **up** to the minor unit, as the merchant is charged.
+    /// `None` if it does not fit.
     #[must_use]
     pub fn sats_to_minor_ceil(&self, sats: u64, currency: Currency) -> Option<i64> {
         let worth = self.worth_in_rate_units(sats, currency)?;
         i64::try_from(worth / RATE_UNIT + i128::from(worth % RATE_UNIT != 0)).ok()
     }
 
-    /// The satoshis that a sum buys: sum / rate, rounded **down**, so that the merchant never sends more. `None` if it
-    /// does not fit or is negative.
+    /// The satoshis that a sum buys: sum / rate, rounded **down**, so that the merchant never sends
+    /// more. `None` if it does not fit or is negative.
     #[must_use]
     pub fn minor_to_sats_floor(&self, minor: i64, currency: Currency) -> Option<u64> {
         let dividend = i128::from(u64::try_from(minor).ok()?) * RATE_UNIT;
@@ -111,21 +120,32 @@ impl Rate {
     }
 }
 
-/// The worth of a payment's coins in fiat (interface, section 2): `floor(paid × rate)` while less than the amount is
-/// paid, else the price plus `floor(surplus × rate)`. So it equals the price exactly when the amount is paid exactly.
-/// Limited to the largest number.
+/// The worth of a payment's coins in fiat (interface, section 2): `floor(paid × rate)` while less
+/// than the amount is paid, else the price plus `floor(surplus × rate)`. So it equals the price
+/// exactly when the amount is paid exactly. Limited to the largest number.
 #[must_use]
-pub fn paid_minor(price_minor: i64, amount_sats: u64, paid_sats: u64, rate: Rate, currency: Currency) -> i64 {
+pub fn paid_minor(
+    price_minor: i64,
+    amount_sats: u64,
+    paid_sats: u64,
+    rate: Rate,
+    currency: Currency,
+) -> i64 {
     match paid_sats.checked_sub(amount_sats) {
         Some(surplus) => price_minor.saturating_add(rate.worth_minor(surplus, currency)),
         None => rate.worth_minor(paid_sats, currency),
     }
 }
 
-/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate`, or the price itself in USD. It decides
-/// how many confirmations a payment needs. `None` while no USD rate is known.
+/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate`, or the price itself in
+/// USD. It decides how many confirmations a payment needs. `None` while no USD rate is known.
 #[must_use]
-pub fn usd_equivalent(price_minor: i64, currency: Currency, rate: Rate, usd: Option<Rate>) -> Option<Decimal> {
+pub fn usd_equivalent(
+    price_minor: i64,
+    currency: Currency,
+    rate: Rate,
+    usd: Option<Rate>,
+) -> Option<Decimal> {
     let price = Decimal::new(price_minor, u32::from(currency.minor_units()));
     if currency == Currency::USD {
         return Some(price);
@@ -203,13 +223,23 @@ mod tests {
             ("65000", 100_000_000, 6_500_000, 6_500_000),
         ] {
             let rate = rate(text);
-            assert_eq!(rate.sats_to_minor_half_even(sats, Currency::USD), Some(half_even), "{text} {sats}");
+            assert_eq!(
+                rate.sats_to_minor_half_even(sats, Currency::USD),
+                Some(half_even),
+                "{text} {sats}"
+            );
             assert_eq!(rate.sats_to_minor_ceil(sats, Currency::USD), Some(ceil), "{text} {sats}");
         }
         assert_eq!(rate("65000").minor_to_sats_floor(1_000, Currency::USD), Some(15_384));
         assert_eq!(rate("65000").minor_to_sats_floor(-1, Currency::USD), None);
-        assert_eq!(rate("900000000000000").sats_to_minor_ceil(2_100_000_000_000_000, Currency::USD), None);
-        assert_eq!(rate("900000000000000").sats_to_minor_half_even(2_100_000_000_000_000, Currency::USD), None);
+        assert_eq!(
+            rate("900000000000000").sats_to_minor_ceil(2_100_000_000_000_000, Currency::USD),
+            None
+        );
+        assert_eq!(
+            rate("900000000000000").sats_to_minor_half_even(2_100_000_000_000_000, Currency::USD),
+            None
+        );
     }
 
     #[test]
@@ -218,14 +248,20 @@ mod tests {
         let worth = |paid| paid_minor(price, 15_385, paid, rate, Currency::USD);
         assert_eq!([worth(0), worth(15_384), worth(15_385)], [0, 999, 1_000]);
         assert_eq!(worth(15_385 + 15_385), 2_000);
-        assert_eq!(paid_minor(price, 15_385, u64::MAX, self::rate("900000000000000"), Currency::USD), i64::MAX);
+        assert_eq!(
+            paid_minor(price, 15_385, u64::MAX, self::rate("900000000000000"), Currency::USD),
+            i64::MAX
+        );
     }
 
     #[test]
     fn the_usd_equivalent_of_other_currencies_uses_both_rates() {
         let eur = currency("EUR");
         assert_eq!(usd_equivalent(1_000, Currency::USD, rate("1"), None), Some(Decimal::TEN));
-        assert_eq!(usd_equivalent(90_000, eur, rate("58500"), Some(rate("65000"))), Some(Decimal::ONE_THOUSAND));
+        assert_eq!(
+            usd_equivalent(90_000, eur, rate("58500"), Some(rate("65000"))),
+            Some(Decimal::ONE_THOUSAND)
+        );
         assert_eq!(usd_equivalent(90_000, eur, rate("58500"), None), None);
     }
 

@@ -1,5 +1,5 @@
-//! Sums and rates for people: with a comma between thousands, and without needless zeros. Texts that a program reads or
-//! a customer copies are not written here.
+//! Sums and rates for people: with a comma between thousands, and without needless zeros. Texts
+//! that a program reads or a customer copies are not written here.
 
 use super::bitcoin::format_btc_signed;
 use super::currency::Currency;

@@ -1,5 +1,5 @@
-//! Reads a price as a person types it: `10,00` and `10.00`, `1,234.50` and `1.234,50`. A text that could mean two
-//! prices is refused. Prices from programs are plain decimals and are not read here.
+//! Reads a price as a person types it: `10,00` and `10.00`, `1,234.50` and `1.234,50`. A text that
+//! could mean two prices is refused. Prices from programs are plain decimals and are not read here.
 
 use super::currency::Currency;
 
@@ -12,14 +12,15 @@ const GROUP: usize = 3;
 pub struct Ambiguous;
 
 impl Currency {
-    /// The typed price as a plain decimal number with a point. A text that is not a number is returned as it is; the
-    /// parser refuses it later.
+    /// The typed price as a plain decimal number with a point. A text that is not a number is
+    /// returned as it is; the parser refuses it later.
     ///
     /// # Errors
     /// [`Ambiguous`] if a separator may stand for the decimals or for thousands.
     pub fn plain_amount(&self, typed: &str) -> Result<String, Ambiguous> {
         let typed = typed.trim();
-        let text: String = typed.chars().filter(|it| !it.is_whitespace() && !matches!(it, '\'' | '’')).collect();
+        let text: String =
+            typed.chars().filter(|it| !it.is_whitespace() && !matches!(it, '\'' | '’')).collect();
         let Some(last) = text.rfind(['.', ',']) else { return Ok(text) };
         if !text.chars().all(|it| it.is_ascii_digit() || matches!(it, '.' | ',')) {
             return Ok(typed.to_owned());
@@ -40,7 +41,8 @@ impl Currency {
                 false => Err(Ambiguous),
             };
         }
-        let may_be_thousands = decimals.len() == GROUP && (1..=GROUP).contains(&whole.len()) && whole != "0";
+        let may_be_thousands =
+            decimals.len() == GROUP && (1..=GROUP).contains(&whole.len()) && whole != "0";
         if may_be_thousands && usize::from(self.minor_units()) < GROUP {
             return Err(Ambiguous);
         }

@@ -35,8 +35,9 @@ impl Cause {
         }
     }
 
-    /// Whether a change by this cause, from `before_sats` counted to `after_sats`, is a withdrawal of coins.
-    /// Transactions were then replaced or double-spent, or were missing until they were gone.
+    /// Whether a change by this cause, from `before_sats` counted to `after_sats`, is a withdrawal
+    /// of coins. Transactions were then replaced or double-spent, or were missing until they were
+    /// gone.
     #[must_use]
     pub const fn is_withdrawal(self, before_sats: u64, after_sats: u64) -> bool {
         match self {
@@ -124,10 +125,16 @@ pub enum WhyInvalid {
 }
 
 impl WhyInvalid {
-    /// `None` in every state but INVALID. `paid_sats` is the sum that counts in that state, and from `too_much_sats` on it
-    /// is too much; `was_confirmed` tells whether the payment was ever CONFIRMED.
+    /// `None` in every state but INVALID. `paid_sats` is the sum that counts in that state, and
+    /// from `too_much_sats` on it is too much; `was_confirmed` tells whether the payment was ever
+    /// CONFIRMED.
     #[must_use]
-    pub const fn of(state: PaymentState, was_confirmed: bool, too_much_sats: u64, paid_sats: u64) -> Option<Self> {
+    pub const fn of(
+        state: PaymentState,
+        was_confirmed: bool,
+        too_much_sats: u64,
+        paid_sats: u64,
+    ) -> Option<Self> {
         match state {
             PaymentState::New
             | PaymentState::Underpaid
@@ -171,7 +178,9 @@ mod tests {
 
     #[test]
     fn only_an_invalid_payment_has_a_reason() {
-        let why = |was_confirmed, paid_sats| WhyInvalid::of(PaymentState::Invalid, was_confirmed, 1_000, paid_sats);
+        let why = |was_confirmed, paid_sats| {
+            WhyInvalid::of(PaymentState::Invalid, was_confirmed, 1_000, paid_sats)
+        };
         assert_eq!(why(false, 999), Some(WhyInvalid::ShortPaid));
         assert_eq!(why(false, 0), Some(WhyInvalid::Withdrawn));
         assert_eq!(why(true, 0), Some(WhyInvalid::Reversed));

@@ -62,8 +62,8 @@ pub enum PriceRefusal {
 }
 
 impl Price {
-    /// A price of `minor` units at `market`, the rate before the merchant's spread. `dust_limit_sats` is the least that
-    /// an output to the payment's address may hold.
+    /// A price of `minor` units at `market`, the rate before the merchant's spread.
+    /// `dust_limit_sats` is the least that an output to the payment's address may hold.
     ///
     /// # Errors
     /// The bound that the price violates.
@@ -79,14 +79,18 @@ impl Price {
         };
         let worth_minor = |sats| rate.sats_to_minor_floor(sats, currency);
         match rate.price_to_sats(minor, currency).filter(|sats| *sats <= MAX_SATS) {
-            None => Err(worth_minor(MAX_SATS)
-                .map_or(PriceRefusal::TooManySats, |worth_minor| PriceRefusal::TooLarge { worth_minor, currency })),
+            None => Err(worth_minor(MAX_SATS).map_or(PriceRefusal::TooManySats, |worth_minor| {
+                PriceRefusal::TooLarge { worth_minor, currency }
+            })),
             Some(amount_sats) if amount_sats < dust_limit_sats => {
-                Err(worth_minor(dust_limit_sats).map_or(PriceRefusal::TooFewSats { dust_limit_sats }, |minor| {
-                    // The next minor unit above is the first that is worth enough.
-                    let worth_minor = minor.saturating_add(1);
-                    PriceRefusal::TooSmall { dust_limit_sats, worth_minor, currency }
-                }))
+                Err(worth_minor(dust_limit_sats).map_or(
+                    PriceRefusal::TooFewSats { dust_limit_sats },
+                    |minor| {
+                        // The next minor unit above is the first that is worth enough.
+                        let worth_minor = minor.saturating_add(1);
+                        PriceRefusal::TooSmall { dust_limit_sats, worth_minor, currency }
+                    },
+                ))
             }
             Some(amount_sats) => Ok(Self { minor, currency, rate, amount_sats, dust_limit_sats }),
         }
@@ -99,7 +103,8 @@ mod tests {
 
     fn price(spread_per_mille: u16, minor: i64) -> Result<Price, String> {
         let market = Rate::parse("65000").unwrap();
-        Price::at(market, spread_per_mille, minor, Currency::USD, 294).map_err(|refusal| refusal.to_string())
+        Price::at(market, spread_per_mille, minor, Currency::USD, 294)
+            .map_err(|refusal| refusal.to_string())
     }
 
     #[test]
@@ -111,7 +116,10 @@ mod tests {
 
     #[test]
     fn a_price_beyond_a_bound_names_it() {
-        assert_eq!(price(0, 19).unwrap_err(), "must be worth at least 0.00000294 BTC (about 0.20 USD now)");
+        assert_eq!(
+            price(0, 19).unwrap_err(),
+            "must be worth at least 0.00000294 BTC (about 0.20 USD now)"
+        );
         assert!(price(0, 20).is_ok());
         let most = "must be worth at most 21000000.00000000 BTC (about 1365000000000.00 USD now)";
         assert_eq!(price(0, 136_500_000_000_001).unwrap_err(), most);

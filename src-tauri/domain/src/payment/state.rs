@@ -58,8 +58,14 @@ pub struct NotAPaymentState;
 
 impl PaymentState {
     /// All values, in the order of a payment's life.
-    pub const ALL: [Self; 6] =
-        [Self::New, Self::Underpaid, Self::Unconfirmed, Self::Confirmed, Self::Expired, Self::Invalid];
+    pub const ALL: [Self; 6] = [
+        Self::New,
+        Self::Underpaid,
+        Self::Unconfirmed,
+        Self::Confirmed,
+        Self::Expired,
+        Self::Invalid,
+    ];
 
     /// Its name in the interface and in the database.
     #[must_use]
@@ -74,8 +80,8 @@ impl PaymentState {
         }
     }
 
-    /// Whether the state ends a payment. A reversal by the chain, coins that come back or staff's acceptance can still
-    /// change it.
+    /// Whether the state ends a payment. A reversal by the chain, coins that come back or staff's
+    /// acceptance can still change it.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {

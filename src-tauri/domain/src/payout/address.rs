@@ -1,5 +1,5 @@
-//! The addresses that a payout may pay: the standard ones of one network. A refusal names the kind of address and the
-//! remedy, because sent coins do not come back.
+//! The addresses that a payout may pay: the standard ones of one network. A refusal names the kind
+//! of address and the remedy, because sent coins do not come back.
 
 use bitcoin::address::{NetworkUnchecked, ParseError};
 use bitcoin::base58;
@@ -8,14 +8,16 @@ use bitcoin::bech32::{Bech32, Bech32m, Fe32};
 use bitcoin::secp256k1::XOnlyPublicKey;
 use bitcoin::{Address, Network, ScriptBuf, WitnessProgram};
 
-/// Prefixes of SegWit addresses: main network, test networks, regtest. Legacy addresses begin with other letters.
+/// Prefixes of SegWit addresses: main network, test networks, regtest. Legacy addresses begin with
+/// other letters.
 const SEGWIT_PREFIXES: [&str; 3] = ["bc1", "tb1", "bcrt1"];
 
 /// First characters of legacy addresses (Base58).
 const BASE58_BEGINNINGS: [char; 5] = ['1', '2', '3', 'm', 'n'];
 
 /// Prefixes of a Lightning invoice, offer, LNURL or URI.
-const LIGHTNING_PREFIXES: [&str; 7] = ["lightning:", "lnbc", "lntb", "lntbs", "lnbcrt", "lnurl", "lno1"];
+const LIGHTNING_PREFIXES: [&str; 7] =
+    ["lightning:", "lnbc", "lntb", "lntbs", "lnbcrt", "lnurl", "lno1"];
 
 /// Invisible characters that web pages and chat programs put into copied texts.
 const INVISIBLE: [(char, &str); 11] = [
@@ -68,25 +70,35 @@ pub enum AddressRefusal {
     #[error("{0}")]
     Foreign(ForeignCharacter),
     /// A payment URI.
-    #[error("is a bitcoin: URI: give the address alone, without bitcoin: and without what follows a question mark")]
+    #[error(
+        "is a bitcoin: URI: give the address alone, without bitcoin: and without what follows a question mark"
+    )]
     Uri,
     /// An invoice, an offer or an address of the Lightning network.
     #[error("is of the Lightning network, which this gateway does not pay: give a Bitcoin address")]
     Lightning,
     /// A SegWit address with both capitals and small letters.
-    #[error("mixes capitals with small letters: copy the address anew, because a letter may be wrong")]
+    #[error(
+        "mixes capitals with small letters: copy the address anew, because a letter may be wrong"
+    )]
     MixedCase,
     /// An address with an additional, missing or wrong letter.
     #[error("has a typing error (its checksum does not fit): copy the address anew")]
     Checksum,
     /// A SegWit address of version 1 or later with the checksum of version 0.
-    #[error("has the checksum of another kind of address (Bech32 instead of Bech32m): ask the recipient for a new one")]
+    #[error(
+        "has the checksum of another kind of address (Bech32 instead of Bech32m): ask the recipient for a new one"
+    )]
     Bech32InsteadOfBech32m,
     /// A SegWit address of version 0 with the checksum of later versions.
-    #[error("has the checksum of another kind of address (Bech32m instead of Bech32): ask the recipient for a new one")]
+    #[error(
+        "has the checksum of another kind of address (Bech32m instead of Bech32): ask the recipient for a new one"
+    )]
     Bech32mInsteadOfBech32,
     /// An address of another network.
-    #[error("is an address of {found}; payouts go to addresses like {wanted} here: ask the recipient for one")]
+    #[error(
+        "is an address of {found}; payouts go to addresses like {wanted} here: ask the recipient for one"
+    )]
     OtherNetwork {
         /// The address's network.
         found: FoundNetwork,
@@ -99,13 +111,19 @@ pub enum AddressRefusal {
     )]
     WitnessVersion(u8),
     /// A SegWit address that is too long or too short for its version.
-    #[error("has a witness program of a length that its version does not have: ask the recipient for a new address")]
+    #[error(
+        "has a witness program of a length that its version does not have: ask the recipient for a new address"
+    )]
     WitnessProgram,
     /// An output that exists for the fee of its transaction.
-    #[error("is pay-to-anchor, which anybody can spend: ask the recipient for an address of their own")]
+    #[error(
+        "is pay-to-anchor, which anybody can spend: ask the recipient for an address of their own"
+    )]
     PayToAnchor,
     /// A Taproot address without a key.
-    #[error("is a Taproot address whose key is no point of the curve, so that nobody can spend it: ask for a new one")]
+    #[error(
+        "is a Taproot address whose key is no point of the curve, so that nobody can spend it: ask for a new one"
+    )]
     OffTheCurve,
     /// Any other text; the network is the gateway's.
     #[error("must be a Bitcoin address like {}", example(*.0))]
@@ -116,7 +134,9 @@ pub enum AddressRefusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 pub enum ForeignCharacter {
     /// An invisible character with its name.
-    #[error("holds an invisible character, U+{code:04X} ({name}), which no address has: give the address alone")]
+    #[error(
+        "holds an invisible character, U+{code:04X} ({name}), which no address has: give the address alone"
+    )]
     Named {
         /// Its number in Unicode.
         code: u32,
@@ -124,13 +144,17 @@ pub enum ForeignCharacter {
         name: &'static str,
     },
     /// A control character, by its number in Unicode.
-    #[error("holds an invisible character, U+{0:04X}, which no address has: give the address alone")]
+    #[error(
+        "holds an invisible character, U+{0:04X}, which no address has: give the address alone"
+    )]
     Control(u32),
     /// A visible character.
     #[error("holds the character \"{0}\", which no address has: give the address alone")]
     Ascii(char),
     /// A character that may look like another.
-    #[error("holds the character \"{character}\" (U+{code:04X}), which no address has: give the address alone")]
+    #[error(
+        "holds the character \"{character}\" (U+{code:04X}), which no address has: give the address alone"
+    )]
     Other {
         /// The character.
         character: char,
@@ -157,7 +181,8 @@ pub fn foreign_character(text: &str) -> Option<ForeignCharacter> {
     text.chars().find(|it| !it.is_ascii_alphanumeric()).map(ForeignCharacter::of)
 }
 
-/// Reads an address that a gateway on `network` may pay: P2PKH, P2SH, SegWit of version 0, and Taproot.
+/// Reads an address that a gateway on `network` may pay: P2PKH, P2SH, SegWit of version 0, and
+/// Taproot.
 ///
 /// # Errors
 /// The kind of the text, with the remedy.
@@ -185,11 +210,16 @@ pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefus
     let address = text.parse::<Address<NetworkUnchecked>>().map_err(|error| match error {
         // Its checksum was judged already, so the witness program is wrong.
         _ if is_segwit => AddressRefusal::WitnessProgram,
-        ParseError::Base58(base58::Error::IncorrectChecksum(_)) if is_like_base58(text) => AddressRefusal::Checksum,
+        ParseError::Base58(base58::Error::IncorrectChecksum(_)) if is_like_base58(text) => {
+            AddressRefusal::Checksum
+        }
         _ => AddressRefusal::NoAddress(network),
     })?;
     if !address.is_valid_for_network(network) {
-        return Err(AddressRefusal::OtherNetwork { found: network_of(&lower), wanted: example(network) });
+        return Err(AddressRefusal::OtherNetwork {
+            found: network_of(&lower),
+            wanted: example(network),
+        });
     }
     let address = address.assume_checked();
     if let Some(program) = address.witness_program() {
@@ -198,7 +228,8 @@ pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefus
     Ok(PayoutAddress { script: address.script_pubkey(), text: address.to_string() })
 }
 
-/// Whether a text may be meant as a legacy address. These have 26 to 35 characters; one may be missing or added.
+/// Whether a text may be meant as a legacy address. These have 26 to 35 characters; one may be
+/// missing or added.
 fn is_like_base58(text: &str) -> bool {
     text.starts_with(BASE58_BEGINNINGS) && (25..=36).contains(&text.len())
 }
@@ -216,7 +247,10 @@ fn judge_checksum(text: &str, network: Network) -> Result<(), AddressRefusal> {
     if !fits_bech32 && !fits_bech32m {
         return Err(AddressRefusal::Checksum);
     }
-    let version = unchecked.data_part_ascii().first().and_then(|first| Fe32::from_char(char::from(*first)).ok());
+    let version = unchecked
+        .data_part_ascii()
+        .first()
+        .and_then(|first| Fe32::from_char(char::from(*first)).ok());
     match version.map(Fe32::to_u8) {
         Some(0) if !fits_bech32 => Err(AddressRefusal::Bech32mInsteadOfBech32),
         Some(1..=16) if !fits_bech32m => Err(AddressRefusal::Bech32InsteadOfBech32m),
@@ -230,7 +264,9 @@ fn judge_program(program: &WitnessProgram) -> Result<(), AddressRefusal> {
     let bytes = program.program().as_bytes();
     match program.version().to_num() {
         0 => Ok(()),
-        1 if program.is_p2tr() => XOnlyPublicKey::from_slice(bytes).map(drop).map_err(|_| AddressRefusal::OffTheCurve),
+        1 if program.is_p2tr() => {
+            XOnlyPublicKey::from_slice(bytes).map(drop).map_err(|_| AddressRefusal::OffTheCurve)
+        }
         1 if program.is_p2a() => Err(AddressRefusal::PayToAnchor),
         1 => Err(AddressRefusal::WitnessProgram),
         version => Err(AddressRefusal::WitnessVersion(version)),

@@ -78,19 +78,32 @@ impl UtcDay {
 }
 
 impl PayoutLimit {
-    /// The limit when `used_sats` of `limit_sats` are used. No satoshis are left if the limit was lowered below the
-    /// used sum. `until` is the end of the last day to which an approval in the used sum belongs.
+    /// The limit when `used_sats` of `limit_sats` are used. No satoshis are left if the limit was
+    /// lowered below the used sum. `until` is the end of the last day to which an approval in the
+    /// used sum belongs.
     #[must_use]
-    pub const fn after(used_sats: u64, limit_sats: u64, minimum_sats: u64, until: Timestamp) -> Self {
-        Self { used_sats, available_sats: limit_sats.saturating_sub(used_sats), minimum_sats, until }
+    pub const fn after(
+        used_sats: u64,
+        limit_sats: u64,
+        minimum_sats: u64,
+        until: Timestamp,
+    ) -> Self {
+        Self {
+            used_sats,
+            available_sats: limit_sats.saturating_sub(used_sats),
+            minimum_sats,
+            until,
+        }
     }
 
     /// The reasons not to pay out this amount; amounts equal to a bound are allowed.
     #[must_use]
     pub fn refusals(&self, amount_sats: u64) -> Vec<LimitRefusal> {
         let Self { available_sats, minimum_sats, until, .. } = *self;
-        let above = (amount_sats > available_sats).then_some(LimitRefusal::AboveDailyLimit { available_sats, until });
-        let below = (amount_sats < minimum_sats).then_some(LimitRefusal::BelowMinimum { minimum_sats });
+        let above = (amount_sats > available_sats)
+            .then_some(LimitRefusal::AboveDailyLimit { available_sats, until });
+        let below =
+            (amount_sats < minimum_sats).then_some(LimitRefusal::BelowMinimum { minimum_sats });
         above.into_iter().chain(below).collect()
     }
 
@@ -102,7 +115,8 @@ impl PayoutLimit {
         refusals
     }
 
-    /// The limit's worth at a rate: the available sum rounded down, the used sum and the minimum rounded up. Saturates.
+    /// The limit's worth at a rate: the available sum rounded down, the used sum and the minimum
+    /// rounded up. Saturates.
     #[must_use]
     pub fn worth(&self, rate: Rate, currency: Currency) -> FiatLimit {
         let up = |sats| rate.sats_to_minor_ceil(sats, currency).unwrap_or(i64::MAX);
@@ -148,7 +162,10 @@ mod tests {
         let lowered = PayoutLimit::after(1_000, 900, 100, until);
         assert_eq!(lowered.available_sats, 0);
         assert_eq!(lowered.refusals(50).len(), 2, "both refusals are reported");
-        assert!(above.to_string().starts_with("Payout above daily limit: 0.00000600 BTC"), "{above}");
+        assert!(
+            above.to_string().starts_with("Payout above daily limit: 0.00000600 BTC"),
+            "{above}"
+        );
         let values = above.telling().values;
         assert_eq!(values["availableSats"], TellingValue::Sum { sum: "0.00000600".to_owned() });
         assert_eq!(values["until"], TellingValue::Time { time: "2026-01-13T00:00:00Z".to_owned() });

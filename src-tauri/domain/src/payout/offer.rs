@@ -32,28 +32,34 @@ pub struct OfferWorth {
 pub struct OfferTooLarge;
 
 impl OfferWorth {
-    /// The amount and its worth at `rate`. For Bitcoin the worth is rounded half-even to the minor unit. A fiat amount
-    /// stays as it is, and its Bitcoin is rounded down to the satoshi.
+    /// The amount and its worth at `rate`. For Bitcoin the worth is rounded half-even to the minor
+    /// unit. A fiat amount stays as it is, and its Bitcoin is rounded down to the satoshi.
     ///
     /// # Errors
     /// [`OfferTooLarge`].
     pub fn of(amount: OfferAmount, rate: Rate, currency: Currency) -> Result<Self, OfferTooLarge> {
         let worth = match amount {
-            OfferAmount::Btc(amount_sats) => {
-                rate.sats_to_minor_half_even(amount_sats, currency).map(|fiat_minor| Self { amount_sats, fiat_minor })
-            }
-            OfferAmount::Fiat(fiat_minor) => {
-                rate.minor_to_sats_floor(fiat_minor, currency).map(|amount_sats| Self { amount_sats, fiat_minor })
-            }
+            OfferAmount::Btc(amount_sats) => rate
+                .sats_to_minor_half_even(amount_sats, currency)
+                .map(|fiat_minor| Self { amount_sats, fiat_minor }),
+            OfferAmount::Fiat(fiat_minor) => rate
+                .minor_to_sats_floor(fiat_minor, currency)
+                .map(|amount_sats| Self { amount_sats, fiat_minor }),
         };
         worth.filter(|worth| worth.amount_sats <= MAX_SATS).ok_or(OfferTooLarge)
     }
 
-    /// The merchant's charge with this network fee, in minor units: the worth of both together, rounded up.
+    /// The merchant's charge with this network fee, in minor units: the worth of both together,
+    /// rounded up.
     ///
     /// # Errors
     /// [`OfferTooLarge`].
-    pub fn total_minor(&self, network_fee_sats: u64, rate: Rate, currency: Currency) -> Result<i64, OfferTooLarge> {
+    pub fn total_minor(
+        &self,
+        network_fee_sats: u64,
+        rate: Rate,
+        currency: Currency,
+    ) -> Result<i64, OfferTooLarge> {
         let both = self.amount_sats.saturating_add(network_fee_sats);
         rate.sats_to_minor_ceil(both, currency).ok_or(OfferTooLarge)
     }
@@ -80,12 +86,19 @@ mod tests {
     #[test]
     fn bitcoin_is_sent_exactly_and_fiat_is_recorded_exactly() {
         let of = |amount| OfferWorth::of(amount, rate("65000"), Currency::USD);
-        assert_eq!(of(OfferAmount::Btc(15_385)), Ok(OfferWorth { amount_sats: 15_385, fiat_minor: 1_000 }));
+        assert_eq!(
+            of(OfferAmount::Btc(15_385)),
+            Ok(OfferWorth { amount_sats: 15_385, fiat_minor: 1_000 })
+        );
         let fiat = of(OfferAmount::Fiat(1_000)).unwrap();
         assert_eq!(fiat, OfferWorth { amount_sats: 15_384, fiat_minor: 1_000 });
         // (15,384 + 282) sats are 10.1829 USD.
         assert_eq!(fiat.total_minor(282, rate("65000"), Currency::USD), Ok(1_019));
-        assert_eq!(of(OfferAmount::Fiat(0)).unwrap().amount_sats, 0, "the minimum refuses it later");
+        assert_eq!(
+            of(OfferAmount::Fiat(0)).unwrap().amount_sats,
+            0,
+            "the minimum refuses it later"
+        );
     }
 
     #[test]
@@ -94,11 +107,15 @@ mod tests {
         assert!(of(OfferAmount::Fiat(2_100_000_000)).is_ok());
         assert_eq!(of(OfferAmount::Fiat(2_100_000_001)), Err(OfferTooLarge));
         assert_eq!(of(OfferAmount::Fiat(i64::MAX)), Err(OfferTooLarge));
-        let huge = OfferWorth::of(OfferAmount::Btc(MAX_SATS), rate("900000000000000"), Currency::USD);
+        let huge =
+            OfferWorth::of(OfferAmount::Btc(MAX_SATS), rate("900000000000000"), Currency::USD);
         assert_eq!(huge, Err(OfferTooLarge));
         let all = of(OfferAmount::Btc(MAX_SATS)).unwrap();
         assert!(all.total_minor(1_000, rate("1"), Currency::USD).is_ok());
-        assert_eq!(all.total_minor(1_000, rate("900000000000000"), Currency::USD), Err(OfferTooLarge));
+        assert_eq!(
+            all.total_minor(1_000, rate("900000000000000"), Currency::USD),
+            Err(OfferTooLarge)
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The setting `confirmationTiers`: the confirmations that a price needs. They are fixed when the payment is made.
+//! The setting `confirmationTiers`: the confirmations that a price needs. They are fixed when the
+//! payment is made.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +14,9 @@ pub const MAX_CONFIRMATIONS: u32 = 144;
 /// The most tiers a setting may have; more would be a mistake, and the text stays short.
 pub const MAX_TIERS: usize = 20;
 
-/// The confirmations that a price needs, by its equivalent in US dollars: the setting `confirmationTiers`, such as
-/// `1000:1,10000:3,*:6` : each tier is its highest price, a colon, and the confirmations.
+/// The confirmations that a price needs, by its equivalent in US dollars: the setting
+/// `confirmationTiers`, such as `1000:1,10000:3,*:6` : each tier is its highest price, a colon, and
+/// the confirmations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfirmationTiers {
     /// Upper bound (included) and confirmations, both rising.
@@ -50,8 +52,8 @@ pub enum TiersError {
 }
 
 impl ConfirmationTiers {
-    /// The confirmations for a price of this equivalent; the highest tier if it is unknown. The equivalent is compared
-    /// unrounded, and a bound belongs to its tier.
+    /// The confirmations for a price of this equivalent; the highest tier if it is unknown. The
+    /// equivalent is compared unrounded, and a bound belongs to its tier.
     #[must_use]
     pub fn confirmations_for(&self, usd_equivalent: Option<Decimal>) -> u32 {
         let Some(equivalent) = usd_equivalent else { return self.highest };
@@ -63,13 +65,18 @@ impl ConfirmationTiers {
 impl Default for ConfirmationTiers {
     /// `1000:1,10000:3,*:6`.
     fn default() -> Self {
-        Self { bounded: vec![(Decimal::new(1_000, 0), 1), (Decimal::new(10_000, 0), 3)], highest: 6 }
+        Self {
+            bounded: vec![(Decimal::new(1_000, 0), 1), (Decimal::new(10_000, 0), 3)],
+            highest: 6,
+        }
     }
 }
 
 impl fmt::Display for ConfirmationTiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bounded.iter().try_for_each(|(bound, confirmations)| write!(f, "{bound}:{confirmations},"))?;
+        self.bounded
+            .iter()
+            .try_for_each(|(bound, confirmations)| write!(f, "{bound}:{confirmations},"))?;
         write!(f, "*:{}", self.highest)
     }
 }
@@ -88,7 +95,8 @@ impl FromStr for ConfirmationTiers {
             if highest.is_some() {
                 return Err(TiersError::Last);
             }
-            let (bound, confirmations) = part.split_once(':').ok_or_else(|| TiersError::Form(part.to_owned()))?;
+            let (bound, confirmations) =
+                part.split_once(':').ok_or_else(|| TiersError::Form(part.to_owned()))?;
             let confirmations = parse_confirmations(confirmations)?;
             if bounded.last().is_some_and(|(_, before)| *before > confirmations) {
                 return Err(TiersError::Falling(part.to_owned()));
@@ -97,8 +105,9 @@ impl FromStr for ConfirmationTiers {
                 highest = Some(confirmations);
                 continue;
             }
-            let sum =
-                parse_usd(bound).filter(|sum| !sum.is_zero()).ok_or_else(|| TiersError::Bound(bound.to_owned()))?;
+            let sum = parse_usd(bound)
+                .filter(|sum| !sum.is_zero())
+                .ok_or_else(|| TiersError::Bound(bound.to_owned()))?;
             if bounded.last().is_some_and(|(before, _)| *before >= sum) {
                 return Err(TiersError::NotRising(bound.to_owned()));
             }
@@ -142,7 +151,10 @@ mod tests {
         for text in ["*:1", "1000:1,10000:3,*:6", "0.5:1,*:144"] {
             assert_eq!(text.parse::<ConfirmationTiers>().unwrap().to_string(), text);
         }
-        assert_eq!(" 1000.00:1, *:6".parse::<ConfirmationTiers>().unwrap().to_string(), "1000:1,*:6");
+        assert_eq!(
+            " 1000.00:1, *:6".parse::<ConfirmationTiers>().unwrap().to_string(),
+            "1000:1,*:6"
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! When a source of rates is asked again.
 
-/// Interval between requests to a source that answers; five requests may fail before its quote is stale.
+/// Interval between requests to a source that answers; five requests may fail before its quote is
+/// stale.
 pub const ASKED_EVERY_MS: i64 = 60_000;
 
 /// The first wait after a failed request; each further failure doubles it.
 const FIRST_WAIT_MS: i64 = 15_000;
 
-/// The longest wait for a server that cannot be reached. A request costs such a server nothing, and the network may
-/// return at any moment.
+/// The longest wait for a server that cannot be reached. A request costs such a server nothing, and
+/// the network may return at any moment.
 const UNREACHABLE_WAIT_MAX_MS: i64 = 60_000;
 
 /// The longest wait for a server that answers, but without rates.
@@ -36,8 +37,9 @@ pub enum NoAnswer {
     },
 }
 
-/// The wait after the last of `failures` failed requests in a row. `jitter_per_mille` is the caller's random number
-/// from -100 to 100. A wait that a server asked for is never cut short, except by the bound.
+/// The wait after the last of `failures` failed requests in a row. `jitter_per_mille` is the
+/// caller's random number from -100 to 100. A wait that a server asked for is never cut short,
+/// except by the bound.
 #[must_use]
 pub fn retry_delay_ms(failures: u32, why: NoAnswer, jitter_per_mille: i64) -> i64 {
     let doublings = failures.saturating_sub(1).min(16);
@@ -63,7 +65,9 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_minute_or_five_after_a_bad_answer() {
-        let waits = |why| (1..=7).map(|failures| retry_delay_ms(failures, why, 0) / 1_000).collect::<Vec<_>>();
+        let waits = |why| {
+            (1..=7).map(|failures| retry_delay_ms(failures, why, 0) / 1_000).collect::<Vec<_>>()
+        };
         assert_eq!(waits(NoAnswer::Unreachable), [15, 30, 60, 60, 60, 60, 60]);
         assert_eq!(waits(NoAnswer::Refused), [15, 30, 60, 120, 240, 300, 300]);
         assert_eq!(waits(NoAnswer::TooOften { wait_ms: None }), [60, 60, 60, 120, 240, 300, 300]);
@@ -72,9 +76,16 @@ mod tests {
     #[test]
     fn a_servers_wait_is_obeyed_up_to_an_hour() {
         let wait = |seconds: i64, jitter| {
-            retry_delay_ms(1, NoAnswer::TooOften { wait_ms: Some(seconds.saturating_mul(1_000)) }, jitter) / 1_000
+            retry_delay_ms(
+                1,
+                NoAnswer::TooOften { wait_ms: Some(seconds.saturating_mul(1_000)) },
+                jitter,
+            ) / 1_000
         };
-        assert_eq!((wait(0, 0), wait(600, 0), wait(600, -100), wait(600, 100)), (60, 600, 660, 660));
+        assert_eq!(
+            (wait(0, 0), wait(600, 0), wait(600, -100), wait(600, 100)),
+            (60, 600, 660, 660)
+        );
         assert_eq!((wait(1_000_000, 0), wait(i64::MAX, 0), wait(-5, 0)), (3_600, 3_600, 60));
     }
 

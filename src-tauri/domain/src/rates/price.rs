@@ -1,12 +1,13 @@
-//! Reads a price as a source writes it. A text is refused unless it is a plain number in the range of real prices.
+//! Reads a price as a source writes it. A text is refused unless it is a plain number in the range
+//! of real prices.
 
 use rust_decimal::Decimal;
 
 /// Most digits before the point: a Bitcoin costs some 10^9 units of the cheapest currency in use.
 const WHOLE_DIGITS_MAX: usize = 13;
 
-/// Most digits after the point; more carry no meaning. [`parse_price`] also refuses a text with more digits than a
-/// [`Decimal`] holds exactly.
+/// Most digits after the point; more carry no meaning. [`parse_price`] also refuses a text with
+/// more digits than a [`Decimal`] holds exactly.
 const DECIMALS_MAX: usize = 20;
 
 /// A market whose best bid and ask are further apart gives no price.
@@ -23,8 +24,8 @@ pub enum NotAPrice {
     Absurd,
 }
 
-/// Reads a price such as `64210.55`: digits, optionally a point and digits; no sign, exponent or blanks. Exact, never
-/// rounded; from 1 to 9,999,999,999,999.
+/// Reads a price such as `64210.55`: digits, optionally a point and digits; no sign, exponent or
+/// blanks. Exact, never rounded; from 1 to 9,999,999,999,999.
 ///
 /// # Errors
 /// The fault of the text.
@@ -44,11 +45,12 @@ pub fn parse_price(text: &str) -> Result<Decimal, NotAPrice> {
     if price < Decimal::ONE { Err(NotAPrice::Absurd) } else { Ok(price) }
 }
 
-/// The middle between the best bid and the best ask, exact. `None` if they are crossed or too far apart, as in a market
-/// without trade.
+/// The middle between the best bid and the best ask, exact. `None` if they are crossed or too far
+/// apart, as in a market without trade.
 #[must_use]
 pub fn mid_price(bid: Decimal, ask: Decimal) -> Option<Decimal> {
-    let apart = ask.checked_sub(bid).filter(|apart| !apart.is_sign_negative() || apart.is_zero())?;
+    let apart =
+        ask.checked_sub(bid).filter(|apart| !apart.is_sign_negative() || apart.is_zero())?;
     let bound = bid.checked_mul(Decimal::new(APART_MAX_PER_CENT, 2))?;
     if apart > bound {
         return None;
@@ -68,7 +70,9 @@ mod tests {
 
     #[test]
     fn a_price_is_read_exactly() {
-        for text in ["1", "64210.55", "67187.3358936566", "9999999999999", "1.00000000000000", "472848"] {
+        for text in
+            ["1", "64210.55", "67187.3358936566", "9999999999999", "1.00000000000000", "472848"]
+        {
             assert_eq!(parse_price(text).map(|price| price.to_string()).as_deref(), Ok(text));
         }
     }
@@ -76,14 +80,19 @@ mod tests {
     #[test]
     fn a_text_that_is_no_plain_number_is_no_price() {
         for text in [
-            "", " 1", "1 ", "+1", "-1", "-0", "1e5", "6.5E4", "NaN", "Infinity", "inf", "null", "0x10", "1,000",
-            "1_000", ".5", "5.", "1.2.3", "01", "٣", "<html>", "1\n",
+            "", " 1", "1 ", "+1", "-1", "-0", "1e5", "6.5E4", "NaN", "Infinity", "inf", "null",
+            "0x10", "1,000", "1_000", ".5", "5.", "1.2.3", "01", "٣", "<html>", "1\n",
         ] {
             assert_eq!(parse_price(text), Err(NotAPrice::NotPlain), "{text:?}");
         }
-        for text in
-            ["0", "0.00", "0.99999999", "10000000000000", "99999999999999999999999999999999", "1.000000000000000000001"]
-        {
+        for text in [
+            "0",
+            "0.00",
+            "0.99999999",
+            "10000000000000",
+            "99999999999999999999999999999999",
+            "1.000000000000000000001",
+        ] {
             assert_eq!(parse_price(text), Err(NotAPrice::Absurd), "{text:?}");
         }
     }
@@ -91,7 +100,8 @@ mod tests {
     #[test]
     fn a_crossed_or_wide_market_gives_no_price() {
         let mid = |bid: &str, ask: &str| {
-            mid_price(bid.parse().unwrap(), ask.parse().unwrap()).map(|mid| mid.normalize().to_string())
+            mid_price(bid.parse().unwrap(), ask.parse().unwrap())
+                .map(|mid| mid.normalize().to_string())
         };
         assert_eq!(mid("66437.30000", "66437.40000").as_deref(), Some("66437.35"));
         assert_eq!(mid("100", "100").as_deref(), Some("100"));

@@ -52,7 +52,11 @@ fn a_source_that_strays_more_than_five_per_cent_is_left_out() {
     let combined = combine(&quotes(&["100", "100.5", "101", "110"]), 2).unwrap();
     assert_eq!(combined.median, Decimal::new(1005, 1));
     assert_eq!(combined.strays.iter().map(|quote| quote.source).collect::<Vec<_>>(), ["d"]);
-    assert_eq!(rate(&["95", "100", "105"], 3).as_deref(), Ok("100"), "a difference of five per cent is no stray");
+    assert_eq!(
+        rate(&["95", "100", "105"], 3).as_deref(),
+        Ok("100"),
+        "a difference of five per cent is no stray"
+    );
 }
 
 #[test]
@@ -66,7 +70,11 @@ fn quotes_that_differ_by_over_five_per_cent_give_no_rate() {
 fn too_few_fresh_quotes_give_no_rate() {
     assert_eq!(rate(&[], 1), Err(NoRate::NoFreshQuote));
     assert_eq!(rate(&["100"], 2), Err(NoRate::TooFew { fresh: 1, wanted: 2 }));
-    assert_eq!(rate(&["100", "200", "100"], 3), Err(NoRate::Disagreement), "a stray quote does not count");
+    assert_eq!(
+        rate(&["100", "200", "100"], 3),
+        Err(NoRate::Disagreement),
+        "a stray quote does not count"
+    );
 }
 
 #[test]
@@ -80,14 +88,23 @@ fn an_older_quote_does_not_replace_a_newer_one() {
 #[test]
 fn a_jump_of_over_20_per_cent_a_minute_makes_no_rate_alone() {
     let at = Timestamp::from_ms(MINUTE);
-    for (price, jumped) in [("120", false), ("120.01", true), ("80", false), ("79.99", true), ("1000", true)] {
+    for (price, jumped) in
+        [("120", false), ("120.01", true), ("80", false), ("79.99", true), ("1000", true)]
+    {
         let quote = said(&[("100", 0), (price, MINUTE)]);
         assert_eq!(quote.jumped_from.is_some(), jumped, "{price}");
         let judged = judge(&[quote], at, 1);
         assert_eq!(judged.rate.is_err(), jumped, "{price}");
-        assert_eq!(judged.quotes[0].1, if jumped { Verdict::Jumped } else { Verdict::Used }, "{price}");
+        assert_eq!(
+            judged.quotes[0].1,
+            if jumped { Verdict::Jumped } else { Verdict::Used },
+            "{price}"
+        );
     }
-    assert!(said(&[("100", 0), ("130", 2 * MINUTE)]).jumped_from.is_none(), "15 % in each of two minutes");
+    assert!(
+        said(&[("100", 0), ("130", 2 * MINUTE)]).jumped_from.is_none(),
+        "15 % in each of two minutes"
+    );
     assert!(said(&[("100", 0), ("130", 1_000)]).jumped_from.is_some(), "30 % in a second");
 }
 
@@ -98,13 +115,20 @@ fn a_jump_is_used_once_another_source_agrees() {
     let agrees = quote("b", "152", MINUTE);
     assert_eq!(judge(&[jumped, agrees], at, 1).rate, Ok(Decimal::from(151)));
     let both = Quote { jumped_from: jumped.jumped_from, ..agrees };
-    assert_eq!(judge(&[jumped, both], at, 1).rate, Ok(Decimal::from(151)), "both saw the market rise");
+    assert_eq!(
+        judge(&[jumped, both], at, 1).rate,
+        Ok(Decimal::from(151)),
+        "both saw the market rise"
+    );
     assert_eq!(judge(&[jumped, quote("b", "100", MINUTE)], at, 1).rate, Err(NoRate::Disagreement));
     // The jump was believed, so the next price is measured from it.
     let next = quote("a", "150", 2 * MINUTE);
     assert_eq!(next.succeed(Some(&jumped), None, &[agrees]).jumped_from, None);
     assert!(next.succeed(Some(&jumped), None, &[quote("b", "100", MINUTE)]).jumped_from.is_some());
-    assert!(next.succeed(Some(&jumped), None, &[quote("a", "150", MINUTE)]).jumped_from.is_some(), "no other source");
+    assert!(
+        next.succeed(Some(&jumped), None, &[quote("a", "150", MINUTE)]).jumped_from.is_some(),
+        "no other source"
+    );
 }
 
 #[test]
@@ -116,7 +140,10 @@ fn a_lone_jump_is_believed_once_the_price_before_is_stale() {
     }
     told.push(("150", 5 * MINUTE + 1));
     assert!(said(&told).jumped_from.is_none());
-    assert!(said(&[("100", 0), ("150", MINUTE), ("101", 2 * MINUTE)]).jumped_from.is_none(), "back to 101");
+    assert!(
+        said(&[("100", 0), ("150", MINUTE), ("101", 2 * MINUTE)]).jumped_from.is_none(),
+        "back to 101"
+    );
 }
 
 #[test]

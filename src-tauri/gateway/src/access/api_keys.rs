@@ -1,5 +1,5 @@
-//! Creates, lists and revokes API keys, and holds them in memory for authentication. A secret is shown once. Only its
-//! SHA-256 is stored: a slow hash would not protect 256 random bits better.
+//! Creates, lists and revokes API keys, and holds them in memory for authentication. A secret is
+//! shown once. Only its SHA-256 is stored: a slow hash would not protect 256 random bits better.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ impl ApiKeys {
         if bool::from(given.ct_eq(&stored)) { key } else { None }
     }
 
-    /// Creates a key, valid at once, and returns its secret, which is shown only once. The audit log names `actor`.
+    /// Creates a key, valid at once, and returns its secret, which is shown only once. The audit
+    /// log names `actor`.
     ///
     /// # Errors
     /// When the name is invalid or taken, or the key could not be stored.
@@ -109,7 +110,12 @@ impl ApiKeys {
     ///
     /// # Errors
     /// When there is no such key, or the change could not be stored.
-    pub async fn revoke(self: &Arc<Self>, name: &str, now: Timestamp, actor: &str) -> Result<ApiKey, KeyError> {
+    pub async fn revoke(
+        self: &Arc<Self>,
+        name: &str,
+        now: Timestamp,
+        actor: &str,
+    ) -> Result<ApiKey, KeyError> {
         let (name, actor) = (name.to_owned(), actor.to_owned());
         self.to_the_end(move |keys| async move { keys.remove(name, now, actor).await }).await
     }
@@ -136,12 +142,19 @@ impl ApiKeys {
         Ok(key)
     }
 
-    async fn remove(&self, name: String, now: Timestamp, actor: String) -> Result<ApiKey, KeyError> {
+    async fn remove(
+        &self,
+        name: String,
+        now: Timestamp,
+        actor: String,
+    ) -> Result<ApiKey, KeyError> {
         let _changing = self.changing.lock().await;
         let key = self
             .store
             .write(move |tx| -> Result<_, KeyError> {
-                let Some(mut key) = tx.live_api_key(&name)? else { return Err(KeyError::NoSuchKey(name)) };
+                let Some(mut key) = tx.live_api_key(&name)? else {
+                    return Err(KeyError::NoSuchKey(name));
+                };
                 tx.revoke_api_key(key.key_id, now)?;
                 tx.audit(now, &actor, "keys revoke", &key.name)?;
                 key.revoked_at = Some(now);
@@ -152,18 +165,25 @@ impl ApiKeys {
         Ok(key)
     }
 
-    /// Runs a change to its end, even if the caller is cancelled between the commit and the change in memory.
-    async fn to_the_end<T, F>(self: &Arc<Self>, change: impl FnOnce(Arc<Self>) -> F) -> Result<T, KeyError>
+    /// Runs a change to its end, even if the caller is cancelled between the commit and the change
+    /// in memory.
+    async fn to_the_end<T, F>(
+        self: &Arc<Self>,
+        change: impl FnOnce(Arc<Self>) -> F,
+    ) -> Result<T, KeyError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, KeyError>> + Send + 'static,
     {
-        tokio::spawn(change(Arc::clone(self))).await.map_err(|_| KeyError::Store(StoreError::Closed))?
+        tokio::spawn(change(Arc::clone(self)))
+            .await
+            .map_err(|_| KeyError::Store(StoreError::Closed))?
     }
 }
 
 fn is_name(name: &str) -> bool {
-    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    (1..=NAME_MAX).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]
@@ -193,7 +213,8 @@ mod tests {
     #[tokio::test]
     async fn a_key_is_good_once_made_and_refused_once_revoked() {
         let (_folder, keys) = keys();
-        let (key, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW, "cli").await.unwrap();
+        let (key, secret) =
+            keys.create(request("shop_1"), &SystemEntropy, NOW, "cli").await.unwrap();
         assert_eq!(keys.authenticate("shop_1", &secret), Some(key));
         assert_eq!(keys.authenticate("shop_1", &secret.to_uppercase()), None);
         assert_eq!(keys.authenticate("shop_2", &secret), None);
@@ -217,7 +238,10 @@ mod tests {
     async fn a_name_has_one_live_key_and_is_free_after_revocation() {
         let (_folder, keys) = keys();
         keys.create(request("shop"), &SystemEntropy, NOW, "cli").await.unwrap();
-        assert!(matches!(keys.create(request("shop"), &SystemEntropy, NOW, "cli").await, Err(KeyError::NameTaken(_))));
+        assert!(matches!(
+            keys.create(request("shop"), &SystemEntropy, NOW, "cli").await,
+            Err(KeyError::NameTaken(_))
+        ));
         keys.revoke("shop", NOW, "cli").await.unwrap();
         let (_, second) = keys.create(request("shop"), &SystemEntropy, NOW, "cli").await.unwrap();
         assert!(keys.authenticate("shop", &second).is_some());

@@ -1,5 +1,5 @@
-//! Lets a repeated request take effect once (interface, section 1, "Idempotency"). The database has one writer: a
-//! simultaneous repetition waits for it, and then finds the first answer.
+//! Lets a repeated request take effect once (interface, section 1, "Idempotency"). The database has
+//! one writer: a simultaneous repetition waits for it, and then finds the first answer.
 
 use sha2::{Digest, Sha256};
 use tillgate_domain::time::Timestamp;
@@ -30,7 +30,8 @@ pub enum PriorRequest {
 }
 
 impl Once {
-    /// A request with an Idempotency-Key `key`: its scope is the API key and `path`. `body` is its canonical text.
+    /// A request with an Idempotency-Key `key`: its scope is the API key and `path`. `body` is its
+    /// canonical text.
     #[must_use]
     pub fn new(key_id: i64, path: &'static str, key: String, query: &str, body: &str) -> Self {
         let mut hash = Sha256::new();
@@ -43,11 +44,20 @@ impl Once {
 
     /// The earlier use of the request's Idempotency-Key.
     pub fn prior(&self, reader: &Reader<'_>, now: Timestamp) -> Result<PriorRequest, StoreError> {
-        Ok(match reader.stored_answer(self.key_id, self.path, &self.key, now.plus_ms(-ANSWERED_AGAIN_MS))? {
-            None => PriorRequest::None,
-            Some(stored) if stored.request_sha256 == self.request_sha256 => PriorRequest::Same(stored.answer),
-            Some(_) => PriorRequest::Other,
-        })
+        Ok(
+            match reader.stored_answer(
+                self.key_id,
+                self.path,
+                &self.key,
+                now.plus_ms(-ANSWERED_AGAIN_MS),
+            )? {
+                None => PriorRequest::None,
+                Some(stored) if stored.request_sha256 == self.request_sha256 => {
+                    PriorRequest::Same(stored.answer)
+                }
+                Some(_) => PriorRequest::Other,
+            },
+        )
     }
 
     /// Stores the answer in the transaction of the request's effect.
@@ -79,7 +89,10 @@ mod tests {
         store.write(move |tx| answered.store(tx, b"answer", NOW)).await.unwrap();
         let prior = |once: Once, at| store.read(|reader| once.prior(reader, at)).unwrap();
         let day = 24 * 60 * 60 * 1_000;
-        assert_eq!(prior(first.clone(), NOW.plus_ms(day - 1)), PriorRequest::Same(b"answer".to_vec()));
+        assert_eq!(
+            prior(first.clone(), NOW.plus_ms(day - 1)),
+            PriorRequest::Same(b"answer".to_vec())
+        );
         assert_eq!(prior(first, NOW.plus_ms(day)), PriorRequest::None);
         assert_eq!(prior(once("k", "a=1", "other"), NOW), PriorRequest::Other);
         assert_eq!(prior(once("k", "", "body"), NOW), PriorRequest::Other);

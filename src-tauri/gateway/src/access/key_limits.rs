@@ -1,5 +1,6 @@
-//! Limits of an API key: requests per second, open payments and unread long lists. Their use is counted in memory. The
-//! database counts a key's open payments only when the key reaches its limit.
+//! Limits of an API key: requests per second, open payments and unread long lists. Their use is
+//! counted in memory. The database counts a key's open payments only when the key reaches its
+//! limit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ const LISTS_OF_KEY_MAX: usize = 16;
 /// Limit of unfinished long lists of all keys together.
 const LISTS_MAX: usize = 128;
 
-/// Wait for a key with too many unfinished lists. Within some seconds a list is read, or its client is disconnected.
+/// Wait for a key with too many unfinished lists. Within some seconds a list is read, or its client
+/// is disconnected.
 const LISTS_RETRY_SECONDS: u32 = 5;
 
 /// A limit that a key has reached.
@@ -34,17 +36,15 @@ pub enum KeyLimit {
         "this API key asks for payments, payouts and resends faster than it may ({per_second} in a second): slow down"
     )]
     Requests {
-        /// The limit.
         per_second: u32,
         /// Seconds until the next request may come.
         retry_after_seconds: u32,
     },
     /// Too many payments that wait for coins or confirmations.
-    #[error("this API key has as many open payments as it may have ({most}): wait until one is paid or expires")]
-    OpenPayments {
-        /// The limit.
-        most: u32,
-    },
+    #[error(
+        "this API key has as many open payments as it may have ({most}): wait until one is paid or expires"
+    )]
+    OpenPayments { most: u32 },
     /// Too many long lists that their clients do not read to the end.
     #[error(
         "too many long lists are being read ({LISTS_OF_KEY_MAX} for an API key, {LISTS_MAX} in all): read one first"
@@ -81,7 +81,6 @@ pub struct KeyLimits {
     counting: tokio::sync::Mutex<()>,
 }
 
-/// Use of the limits by one key.
 #[derive(Debug, Default)]
 struct Used {
     /// Time at which the key's requests so far would have ended at the allowed rate.
@@ -123,8 +122,8 @@ impl KeyLimits {
         Ok(ListPermit { limits: Arc::clone(self), key_id })
     }
 
-    /// Counts a request of a key that creates or resends. The limit is `per_second` (0 for no limit), with a burst of
-    /// 25 seconds' worth.
+    /// Counts a request of a key that creates or resends. The limit is `per_second` (0 for no
+    /// limit), with a burst of 25 seconds' worth.
     ///
     /// # Errors
     /// [`KeyLimit::Requests`].
@@ -135,14 +134,16 @@ impl KeyLimits {
         let idle_at = used.idle_at.map_or(now, |at| at.max(now)) + each;
         let over = (idle_at - now).saturating_sub(Duration::from_secs(BURST_SECONDS));
         if over > Duration::ZERO {
-            let retry_after_seconds = u32::try_from(over.as_millis().div_ceil(1_000)).unwrap_or(u32::MAX);
+            let retry_after_seconds =
+                u32::try_from(over.as_millis().div_ceil(1_000)).unwrap_or(u32::MAX);
             return Err(KeyLimit::Requests { per_second, retry_after_seconds });
         }
         used.idle_at = Some(idle_at);
         Ok(())
     }
 
-    /// Takes the permit to create one more payment, if the key has less than `most` open ones (0 for no limit).
+    /// Takes the permit to create one more payment, if the key has less than `most` open ones (0
+    /// for no limit).
     ///
     /// # Errors
     /// [`KeyLimit::OpenPayments`], or a failed count.
@@ -153,7 +154,8 @@ impl KeyLimits {
         store: &Arc<Store>,
     ) -> Result<Option<OpenPaymentPermit>, ReserveError> {
         if most == 0 {
-            // Payments without a limit are not counted, so a limit that is set later needs a new count.
+            // Payments without a limit are not counted, so a limit that is set later needs a new
+            // count.
             if let Some(used) = self.keys().get_mut(&key_id) {
                 used.open.forget();
             }
@@ -172,7 +174,8 @@ impl KeyLimits {
         let reading = Arc::clone(store);
         let filter = PaymentFilter { key_id: Some(key_id), ..PaymentFilter::open() };
         let counting = move || reading.read(|reader| reader.payments_count(&filter));
-        let counted = tokio::task::spawn_blocking(counting).await.map_err(|_| StoreError::Closed)??;
+        let counted =
+            tokio::task::spawn_blocking(counting).await.map_err(|_| StoreError::Closed)??;
         self.keys().entry(key_id).or_default().open.end_count(begun, counted, Instant::now());
         self.take(key_id, most).map(Some).ok_or_else(|| limit.into())
     }
@@ -188,8 +191,8 @@ impl KeyLimits {
 }
 
 impl OpenPaymentPermit {
-    /// Marks the payment as part of a transaction. The caller drops the permit after the commit; the payment then
-    /// counts as open. After a failed commit it counts until the next count.
+    /// Marks the payment as part of a transaction. The caller drops the permit after the commit;
+    /// the payment then counts as open. After a failed commit it counts until the next count.
     #[must_use]
     pub fn will_be_made(mut self) -> Self {
         self.made = true;
@@ -239,7 +242,8 @@ mod tests {
     #[test]
     fn a_key_has_only_so_many_unread_lists_and_all_together_too() {
         let limits = Arc::new(KeyLimits::default());
-        let mut held: Vec<_> = (0..LISTS_OF_KEY_MAX).map(|_| limits.begin_list(1).unwrap()).collect();
+        let mut held: Vec<_> =
+            (0..LISTS_OF_KEY_MAX).map(|_| limits.begin_list(1).unwrap()).collect();
         assert_eq!(limits.begin_list(1).unwrap_err(), KeyLimit::Lists);
         held.pop();
         held.push(limits.begin_list(1).unwrap());
@@ -272,7 +276,10 @@ mod tests {
         let reserve = async || limits.reserve(1, 2, &store).await;
         let first = reserve().await.unwrap().unwrap();
         let second = reserve().await.unwrap().unwrap();
-        assert!(matches!(reserve().await, Err(ReserveError::Limit(KeyLimit::OpenPayments { most: 2 }))));
+        assert!(matches!(
+            reserve().await,
+            Err(ReserveError::Limit(KeyLimit::OpenPayments { most: 2 }))
+        ));
         drop(first);
         let third = reserve().await.unwrap().unwrap();
         drop(second.will_be_made());

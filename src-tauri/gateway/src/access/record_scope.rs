@@ -1,11 +1,11 @@
-//! Records that an API key may see (interface, section 1, "Authentication"). Only this file decides it, for single
-//! records and for lists.
+//! Records that an API key may see (interface, section 1, "Authentication"). Only this file decides
+//! it, for single records and for lists.
 
 use tillgate_store::api_keys::ApiKey;
 
 /// The records that a caller may see, resend or decide on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RecordScope {
+pub enum RecordScope {
     /// All records of the merchant.
     Everything,
     /// Only records made by this API key. All others do not exist for it.
@@ -13,23 +13,22 @@ pub(crate) enum RecordScope {
 }
 
 impl RecordScope {
-    /// The records of a key.
     #[must_use]
-    pub(crate) const fn of(key: &ApiKey) -> Self {
+    pub const fn of(key: &ApiKey) -> Self {
         if key.own_only { Self::MadeBy(key.key_id) } else { Self::Everything }
     }
 
-    /// Whether the record of a payment, anomaly or payout may be seen. `made_by` is the key that made it; `None` is the
-    /// panel.
+    /// Whether the record of a payment, anomaly or payout may be seen. `made_by` is the key that
+    /// made it; `None` is the panel.
     #[must_use]
-    pub(crate) fn includes(self, made_by: Option<i64>) -> bool {
+    pub fn includes(self, made_by: Option<i64>) -> bool {
         self.only_key().is_none_or(|key_id| made_by == Some(key_id))
     }
 
-    /// The key of a list's filter (`PaymentFilter::key_id`, `AnomalyFilter::key_id`, `PayoutFilter::key_id`); `None`
-    /// for no filter.
+    /// The key of a list's filter (`PaymentFilter::key_id`, `AnomalyFilter::key_id`,
+    /// `PayoutFilter::key_id`); `None` for no filter.
     #[must_use]
-    pub(crate) const fn only_key(self) -> Option<i64> {
+    pub const fn only_key(self) -> Option<i64> {
         match self {
             Self::Everything => None,
             Self::MadeBy(key_id) => Some(key_id),
@@ -47,6 +46,9 @@ mod tests {
             assert!(RecordScope::Everything.includes(made_by), "{made_by:?}");
             assert_eq!(RecordScope::MadeBy(7).includes(made_by), made_by == Some(7), "{made_by:?}");
         }
-        assert_eq!((RecordScope::Everything.only_key(), RecordScope::MadeBy(7).only_key()), (None, Some(7)));
+        assert_eq!(
+            (RecordScope::Everything.only_key(), RecordScope::MadeBy(7).only_key()),
+            (None, Some(7))
+        );
     }
 }

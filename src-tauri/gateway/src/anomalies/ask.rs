@@ -1,5 +1,5 @@
-//! Asks a customer on the payment page for the address of a refund, and takes the answer. The answer moves no coins: staff
-//! see it and decide.
+//! Asks a customer on the payment page for the address of a refund, and takes the answer. The
+//! answer moves no coins: staff see it and decide.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::notifications::outbox;
 
 /// Reason why a customer's answer is not stored.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum AnswerError {
+pub enum AnswerError {
     /// The payment asks for no address, or has one already.
     #[error("nobody asks for an address")]
     NotAsked,
@@ -27,11 +27,12 @@ pub(crate) enum AnswerError {
     Store(#[from] StoreError),
 }
 
-/// Asks for the address of an OPEN anomaly's refund, on behalf of staff. A former answer is forgotten.
+/// Asks for the address of an OPEN anomaly's refund, on behalf of staff. A former answer is
+/// forgotten.
 ///
 /// # Errors
 /// [`RefundError`].
-pub(crate) async fn ask(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(), RefundError> {
+pub async fn ask(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(), RefundError> {
     let actor = actor.to_owned();
     outbox::commit(gateway, None, move |outbox| {
         let (tx, now) = (outbox.tx, outbox.now);
@@ -44,12 +45,12 @@ pub(crate) async fn ask(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(
     .await
 }
 
-/// Stores the address that was given on the page of `payment`. The first valid one counts until staff ask again, so a
-/// stranger with the link cannot replace it.
+/// Stores the address that was given on the page of `payment`. The first valid one counts until
+/// staff ask again, so a stranger with the link cannot replace it.
 ///
 /// # Errors
 /// [`AnswerError`].
-pub(crate) async fn answer(gateway: &Arc<Gateway>, payment: Id, given: &str) -> Result<(), AnswerError> {
+pub async fn answer(gateway: &Arc<Gateway>, payment: Id, given: &str) -> Result<(), AnswerError> {
     let given = address::parse(without_uri(given), gateway.network)?;
     // Unasked, the page tells nobody whether an address is the merchant's.
     if !gateway.store.read(|reader| awaits_answer(reader, &payment))? {
@@ -77,7 +78,9 @@ fn awaits_answer(reader: &Reader<'_>, payment: &Id) -> Result<bool, StoreError> 
 fn without_uri(text: &str) -> &str {
     let text = text.trim();
     match text.split_at_checked("bitcoin:".len()) {
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bitcoin:") => rest.split('?').next().unwrap_or(rest),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bitcoin:") => {
+            rest.split('?').next().unwrap_or(rest)
+        }
         Some(_) | None => text,
     }
 }
@@ -97,11 +100,17 @@ mod tests {
         world.pass_ms(4 * HALF_AN_HOUR_MS).await;
         world.pay(&payment, 50_000).await;
         world.mine(2).await;
-        world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap().remove(0)
+        world
+            .gateway
+            .store
+            .read(|reader| reader.anomalies_of_payment(payment.seq))
+            .unwrap()
+            .remove(0)
     }
 
     fn given(world: &World, row: &AnomalyRow) -> Option<String> {
-        let row = world.gateway.store.read(|reader| reader.anomaly(&row.anomaly.id)).unwrap().unwrap();
+        let row =
+            world.gateway.store.read(|reader| reader.anomaly(&row.anomaly.id)).unwrap().unwrap();
         row.answer.map(|answer| answer.address)
     }
 
@@ -112,15 +121,26 @@ mod tests {
         let unasked = answer(&world.gateway, row.payment_id, ADDRESS).await;
         assert!(matches!(unasked, Err(AnswerError::NotAsked)), "{unasked:?}");
         let own = answer(&world.gateway, row.payment_id, &row.address).await;
-        assert!(matches!(own, Err(AnswerError::NotAsked)), "it does not tell whose address it is: {own:?}");
+        assert!(
+            matches!(own, Err(AnswerError::NotAsked)),
+            "it does not tell whose address it is: {own:?}"
+        );
         ask(&world.gateway, row.anomaly.id, "panel:ann").await.unwrap();
-        answer(&world.gateway, row.payment_id, &format!(" BITCOIN:{}?amount=1 ", ADDRESS.to_uppercase()))
-            .await
-            .unwrap();
+        answer(
+            &world.gateway,
+            row.payment_id,
+            &format!(" BITCOIN:{}?amount=1 ", ADDRESS.to_uppercase()),
+        )
+        .await
+        .unwrap();
         assert_eq!(given(&world, &row).as_deref(), Some(ADDRESS));
         let again = answer(&world.gateway, row.payment_id, OTHER).await;
         assert!(matches!(again, Err(AnswerError::NotAsked)), "{again:?}");
-        assert_eq!(given(&world, &row).as_deref(), Some(ADDRESS), "a stranger replaced the address");
+        assert_eq!(
+            given(&world, &row).as_deref(),
+            Some(ADDRESS),
+            "a stranger replaced the address"
+        );
         ask(&world.gateway, row.anomaly.id, "panel:ann").await.unwrap();
         assert_eq!(given(&world, &row), None);
         answer(&world.gateway, row.payment_id, OTHER).await.unwrap();
@@ -132,8 +152,11 @@ mod tests {
         let world = World::new().await;
         let row = late(&world).await;
         ask(&world.gateway, row.anomaly.id, "panel:ann").await.unwrap();
-        for wrong in ["", "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt081", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"]
-        {
+        for wrong in [
+            "",
+            "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt081",
+            "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+        ] {
             let refused = answer(&world.gateway, row.payment_id, wrong).await;
             assert!(matches!(refused, Err(AnswerError::Address(_))), "{wrong}: {refused:?}");
         }
@@ -147,10 +170,15 @@ mod tests {
         let world = World::new().await;
         let row = late(&world).await;
         ask(&world.gateway, row.anomaly.id, "panel:ann").await.unwrap();
-        crate::anomalies::dismiss(&world.gateway, row.anomaly.id, "kept", "panel:ann").await.unwrap();
+        crate::anomalies::dismiss(&world.gateway, row.anomaly.id, "kept", "panel:ann")
+            .await
+            .unwrap();
         let refused = answer(&world.gateway, row.payment_id, ADDRESS).await;
         assert!(matches!(refused, Err(AnswerError::NotAsked)), "{refused:?}");
         let refused = ask(&world.gateway, row.anomaly.id, "panel:ann").await;
-        assert!(matches!(refused, Err(RefundError::NotOpen(Resolution::DismissedByStaff))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(RefundError::NotOpen(Resolution::DismissedByStaff))),
+            "{refused:?}"
+        );
     }
 }

@@ -30,12 +30,19 @@ impl From<StoreError> for DismissError {
     }
 }
 
-/// Dismisses an OPEN anomaly for good, on behalf of staff, and notifies the shop. The audit log names `actor`.
+/// Dismisses an OPEN anomaly for good, on behalf of staff, and notifies the shop. The audit log
+/// names `actor`.
 ///
 /// # Errors
 /// [`DismissError`].
-pub(crate) async fn dismiss(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), DismissError> {
-    let reason = staff_reason(reason).filter(|reason| !reason.is_empty()).ok_or(DismissError::Reason)?;
+pub async fn dismiss(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    reason: &str,
+    actor: &str,
+) -> Result<(), DismissError> {
+    let reason =
+        staff_reason(reason).filter(|reason| !reason.is_empty()).ok_or(DismissError::Reason)?;
     let actor = actor.to_owned();
     outbox::commit(gateway, None, move |outbox| {
         let (tx, now) = (outbox.tx, outbox.now);
@@ -68,7 +75,9 @@ mod tests {
         world.pass_ms(4 * HALF_AN_HOUR_MS).await;
         world.pay(&payment, 50_000).await;
         world.mine(2).await;
-        world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()[0].anomaly.id
+        world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()[0]
+            .anomaly
+            .id
     }
 
     #[tokio::test]
@@ -86,7 +95,10 @@ mod tests {
     async fn a_dismissal_without_a_reason_changes_nothing() {
         let world = World::new().await;
         let id = late(&world).await;
-        assert!(matches!(dismiss(&world.gateway, id, " ", "panel").await, Err(DismissError::Reason)));
+        assert!(matches!(
+            dismiss(&world.gateway, id, " ", "panel").await,
+            Err(DismissError::Reason)
+        ));
         assert_eq!(world.notified_field(&id, "resolution"), ["OPEN"]);
     }
 }

@@ -8,11 +8,16 @@ use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 
-/// The record of one anomaly, if the caller may see it. Blocks while its transactions are read, which may be many.
+/// The record of one anomaly, if the caller may see it. Blocks while its transactions are read,
+/// which may be many.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
+pub fn record(
+    gateway: &Gateway,
+    id: &Id,
+    scope: RecordScope,
+) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.anomaly(id)?.filter(|row| scope.includes(row.key_id));
         row.map(|row| snapshot.anomaly(&row)).transpose()
@@ -23,7 +28,7 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<O
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn list(
+pub fn list(
     snapshot: &Snapshot<'_>,
     filter: &AnomalyFilter,
     limit: u32,

@@ -26,36 +26,50 @@ use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Perm
 /// Limit of payouts of one sum that are checked for an earlier refund.
 const ALIKE_MAX: u32 = 100;
 
-pub(crate) struct RefundRequest<'a> {
-    pub(crate) anomaly_id: Id,
+pub struct RefundRequest<'a> {
+    pub anomaly_id: Id,
     /// The anomalies that the requester may refund.
-    pub(crate) scope: RecordScope,
-    /// The requested payout. Amount and currency are optional; a missing currency is the payment's. `again` allows an
-    /// address that another copy paid, and a sum that an earlier payout paid.
-    pub(crate) offer: OfferRequest<'a>,
+    pub scope: RecordScope,
+    /// The requested payout. Amount and currency are optional; a missing currency is the payment's.
+    /// `again` allows an address that another copy paid, and a sum that an earlier payout paid.
+    pub offer: OfferRequest<'a>,
 }
 
 impl<'a> RefundRequest<'a> {
     /// A refund to `address` requested by staff; `by` is `cli:…` or `panel:…`.
-    pub(crate) fn of_staff(anomaly_id: Id, address: impl Into<Cow<'a, str>>, by: impl Into<String>) -> Self {
-        let requester = Requester { key_id: None, name: by.into(), notify_hosts: NotifyHosts::default() };
+    pub fn of_staff(
+        anomaly_id: Id,
+        address: impl Into<Cow<'a, str>>,
+        by: impl Into<String>,
+    ) -> Self {
+        let requester =
+            Requester { key_id: None, name: by.into(), notify_hosts: NotifyHosts::default() };
         let draft = Draft { address: Some(address.into()), ..Draft::default() };
         let (is_approved, again) = (false, false);
-        let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none(), again };
+        let offer = OfferRequest {
+            requester,
+            draft,
+            is_approved,
+            once: None,
+            permit: Permit::none(),
+            again,
+        };
         Self { anomaly_id, scope: RecordScope::Everything, offer }
     }
 }
 
 /// Reason why an anomaly is not refunded. The database is unchanged.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum RefundError {
+pub enum RefundError {
     #[error("there is no anomaly {0}")]
     NoSuchAnomaly(Id),
     #[error("this anomaly is {} and waits for no decision", .0.as_str())]
     NotOpen(Resolution),
     #[error("these coins were taken back: there is nothing to refund, dismiss the anomaly instead")]
     Reversed,
-    #[error("the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them")]
+    #[error(
+        "the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them"
+    )]
     CoinsNotReady {
         /// The needed confirmations.
         confirmations: u32,
@@ -107,15 +121,19 @@ impl From<StoreError> for RefundError {
     }
 }
 
-/// Offers a payout of an OPEN anomaly's coins, minus earlier refunds. The anomaly becomes REFUNDING, and the shop is
-/// notified. An immediate approval is part of the same transaction.
+/// Offers a payout of an OPEN anomaly's coins, minus earlier refunds. The anomaly becomes
+/// REFUNDING, and the shop is notified. An immediate approval is part of the same transaction.
 ///
 /// # Errors
 /// [`RefundError`].
-pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -> Result<Offered, RefundError> {
+pub async fn refund(
+    gateway: &Arc<Gateway>,
+    request: RefundRequest<'_>,
+) -> Result<Offered, RefundError> {
     let RefundRequest { anomaly_id, scope, mut offer } = request;
     let although_paid = offer.again;
-    let (confirmations, now) = (gateway.settings.snapshot().spend_confirmations, gateway.clock.now());
+    let (confirmations, now) =
+        (gateway.settings.snapshot().spend_confirmations, gateway.clock.now());
     let begun = gateway.store.read(|reader| {
         if let Some(once) = &offer.once
             && let Some(answer) = payouts::answered_before(once.prior(reader, now)?)?
@@ -139,7 +157,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -
 ///
 /// # Errors
 /// When the anomaly cannot be refunded now.
-pub(crate) fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, RefundError> {
+pub fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, RefundError> {
     let confirmations = gateway.settings.snapshot().spend_confirmations;
     gateway.store.read(|reader| {
         let row = reader.anomaly(&anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
@@ -162,7 +180,10 @@ impl Along for Refund {
     }
 
     fn before(&self, outbox: &Outbox<'_>, payout: &mut PayoutRow) -> Result<(), RefundError> {
-        let row = outbox.tx.anomaly(&self.anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(self.anomaly_id))?;
+        let row = outbox
+            .tx
+            .anomaly(&self.anomaly_id)?
+            .ok_or(RefundError::NoSuchAnomaly(self.anomaly_id))?;
         if judge(outbox.tx, &row, self.confirmations)? != payout.amount_sats {
             return Err(RefundError::Changed);
         }
@@ -184,23 +205,40 @@ impl Along for Refund {
     }
 }
 
-/// Refuses a refund that may have been made already, by a payout without the anomaly's id or by another copy of the
-/// wallet. This database lacks the payouts of another copy.
-fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow) -> Result<(), RefundError> {
+/// Refuses a refund that may have been made already, by a payout without the anomaly's id or by
+/// another copy of the wallet. This database lacks the payouts of another copy.
+fn check_not_paid(
+    reader: &Reader<'_>,
+    anomaly: &AnomalyRow,
+    refund: &PayoutRow,
+) -> Result<(), RefundError> {
     let amount_sats = refund.amount_sats;
     if let Some(paid) = payout_alike(reader, anomaly, amount_sats)? {
-        return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
+        return Err(RefundError::PaidByPayout {
+            payout_id: paid.id,
+            state: paid.state,
+            amount_sats,
+        });
     }
     match reader.twin_that_paid(&refund.script)? {
-        Some(PaidByTwin { txid, amount_sats, .. }) => Err(RefundError::PaidBefore { txid, amount_sats }),
+        Some(PaidByTwin { txid, amount_sats, .. }) => {
+            Err(RefundError::PaidBefore { txid, amount_sats })
+        }
         None => Ok(()),
     }
 }
 
-/// The newest approved or sent payout of this sum that belongs to no anomaly and was requested after the anomaly's
-/// payment was made. Its address may differ, because a customer may name another one each time.
-fn payout_alike(reader: &Reader<'_>, anomaly: &AnomalyRow, amount_sats: u64) -> Result<Option<PayoutRow>, StoreError> {
-    let payment = reader.payment(&anomaly.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?;
+/// The newest approved or sent payout of this sum that belongs to no anomaly and was requested
+/// after the anomaly's payment was made. Its address may differ, because a customer may name
+/// another one each time.
+fn payout_alike(
+    reader: &Reader<'_>,
+    anomaly: &AnomalyRow,
+    amount_sats: u64,
+) -> Result<Option<PayoutRow>, StoreError> {
+    let payment = reader
+        .payment(&anomaly.payment_id)?
+        .ok_or(StoreError::BadValue("anomalies.payment_seq"))?;
     let filter = PayoutFilter {
         states: vec![PayoutState::Queued, PayoutState::Sent],
         from: Some(payment.payment.created_at),
@@ -212,7 +250,7 @@ fn payout_alike(reader: &Reader<'_>, anomaly: &AnomalyRow, amount_sats: u64) -> 
 }
 
 /// Refuses an anomaly that waits for no decision, or whose coins are gone.
-pub(super) fn check_awaits_refund(anomaly: &Anomaly) -> Result<(), RefundError> {
+pub fn check_awaits_refund(anomaly: &Anomaly) -> Result<(), RefundError> {
     if anomaly.resolution != Resolution::Open {
         return Err(RefundError::NotOpen(anomaly.resolution));
     }
@@ -235,13 +273,22 @@ fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u6
     }
 }
 
-/// The refundable sum of a payment, and the sum of its refunds so far. The refundable sum is all received coins that the
-/// chain still shows, minus the price of a paid payment, minus those refunds.
+/// The refundable sum of a payment, and the sum of its refunds so far. The refundable sum is all
+/// received coins that the chain still shows, minus the price of a paid payment, minus those
+/// refunds.
 fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
-    let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
+    let payment = reader
+        .payment(&row.payment_id)?
+        .ok_or(StoreError::BadValue("anomalies.payment_seq"))?
+        .payment;
     let kept_sats = match payment.state {
-        PaymentState::Unconfirmed | PaymentState::Confirmed => payment.paid_sats.min(payment.amount_sats),
-        PaymentState::New | PaymentState::Underpaid | PaymentState::Expired | PaymentState::Invalid => 0,
+        PaymentState::Unconfirmed | PaymentState::Confirmed => {
+            payment.paid_sats.min(payment.amount_sats)
+        }
+        PaymentState::New
+        | PaymentState::Underpaid
+        | PaymentState::Expired
+        | PaymentState::Invalid => 0,
     };
     let receipts = reader.receipts(row.payment_seq)?;
     let there = receipts.iter().filter(|receipt| !receipt.gone);

@@ -22,7 +22,13 @@ async fn with_late_coins(world: &World, count: u32) -> PaymentRow {
 
 async fn pay_late(world: &World, payment: &PaymentRow, parts: u32) {
     let amount_sats = 50_000 * u64::from(parts);
-    let pay = Pay { script: payment.script.clone(), amount_sats, parts, fee_rate_sat_vb: None, confirmations: 0 };
+    let pay = Pay {
+        script: payment.script.clone(),
+        amount_sats,
+        parts,
+        fee_rate_sat_vb: None,
+        confirmations: 0,
+    };
     world.sandbox().pay(pay, world.now_ms()).unwrap();
     world.look().await;
     world.mine(2).await;
@@ -38,7 +44,9 @@ fn listed(world: &World, filter: &AnomalyFilter) -> usize {
         }
         Ok(records)
     });
-    serde_json::from_str::<Vec<serde_json::Value>>(&format!("[{}]", records.unwrap())).unwrap().len()
+    serde_json::from_str::<Vec<serde_json::Value>>(&format!("[{}]", records.unwrap()))
+        .unwrap()
+        .len()
 }
 
 /// The SQLite steps of resending a payment's anomalies, and of listing them.
@@ -67,7 +75,10 @@ async fn resend_and_list_cost_grows_linearly_with_anomalies() {
     let many = with_late_coins(&world, 100).await;
     let (few, many) = (steps(&world, &few, 25).await, steps(&world, &many, 100).await);
     for (few, many) in few.into_iter().zip(many) {
-        assert!(few > 0 && many < 5 * few, "four times as many anomalies take {many} steps instead of {few}");
+        assert!(
+            few > 0 && many < 5 * few,
+            "four times as many anomalies take {many} steps instead of {few}"
+        );
     }
 }
 

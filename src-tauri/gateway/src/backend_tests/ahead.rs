@@ -13,7 +13,8 @@ const ROUND_MS: i64 = 600_000;
 /// The time between two looks of a test; each look asks about some addresses.
 const EVERY_MS: i64 = 10_000;
 
-/// Pays the script at this index, and looks for `within_ms`. Returns whether the sender is on hold then.
+/// Pays the script at this index, and looks for `within_ms`. Returns whether the sender is on hold
+/// then.
 async fn is_noticed(backend: Backend, keychain: Keychain, index: u32, within_ms: i64) -> bool {
     let stage = Stage::new(backend).await;
     let world = stage.world();
@@ -39,9 +40,14 @@ async fn a_copy_just_ahead_is_noticed_at_once() {
 
 #[tokio::test]
 async fn a_copy_far_ahead_is_noticed_within_ten_minutes() {
-    for (backend, within_ms) in [(Backend::Sandbox, 0), (Backend::Core, 0), (Backend::Electrum, ROUND_MS)] {
+    for (backend, within_ms) in
+        [(Backend::Sandbox, 0), (Backend::Core, 0), (Backend::Electrum, ROUND_MS)]
+    {
         for keychain in [Keychain::External, Keychain::Internal] {
-            assert!(is_noticed(backend, keychain, KNOWN - 1, within_ms).await, "{backend:?} {keychain:?}");
+            assert!(
+                is_noticed(backend, keychain, KNOWN - 1, within_ms).await,
+                "{backend:?} {keychain:?}"
+            );
         }
     }
 }

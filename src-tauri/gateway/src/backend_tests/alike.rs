@@ -1,4 +1,5 @@
-//! One history through every backend: payments, anomalies and payouts have the same states after each step.
+//! One history through every backend: payments, anomalies and payouts have the same states after
+//! each step.
 
 use std::ops::RangeInclusive;
 
@@ -24,7 +25,8 @@ impl History {
         let stage = Stage::new(backend).await;
         let world = stage.world();
         world.make_wallet().await;
-        let mut history = Self { stage, payments: Vec::new(), payouts: Vec::new(), txids: Vec::new() };
+        let mut history =
+            Self { stage, payments: Vec::new(), payouts: Vec::new(), txids: Vec::new() };
         for _ in 0..4 {
             let payment = history.world().payment_to_wallet().await;
             history.world().customer_pays(&payment, 1_000_000);
@@ -60,7 +62,10 @@ impl History {
             Step::RestartAfterTakeBack { which } => match self.txid(which) {
                 Some(txid) => {
                     let mut done = Vec::new();
-                    self.stage = self.stage.restart(|world| done = replace(world, txid, ReplaceTo::Customer)).await;
+                    self.stage = self
+                        .stage
+                        .restart(|world| done = replace(world, txid, ReplaceTo::Customer))
+                        .await;
                     self.txids.extend(&done);
                     !done.is_empty()
                 }
@@ -69,8 +74,10 @@ impl History {
             Step::RestartAfterEvict { which } => match self.txid(which) {
                 Some(txid) => {
                     let mut done = false;
-                    self.stage =
-                        self.stage.restart(|world| done = world.sandbox().evict(txid, world.now_ms()).is_ok()).await;
+                    self.stage = self
+                        .stage
+                        .restart(|world| done = world.sandbox().evict(txid, world.now_ms()).is_ok())
+                        .await;
                     done
                 }
                 None => false,
@@ -86,8 +93,12 @@ impl History {
             }
             Step::RestartAfterReorganise { depth, keep } => {
                 let mut done = false;
-                self.stage =
-                    self.stage.restart(|world| done = world.sandbox().reorg(depth, keep, world.now_ms()).is_ok()).await;
+                self.stage = self
+                    .stage
+                    .restart(|world| {
+                        done = world.sandbox().reorg(depth, keep, world.now_ms()).is_ok()
+                    })
+                    .await;
                 done
             }
             step => self.act(step).await,
@@ -97,7 +108,8 @@ impl History {
             self.world().look().await;
             self.stage.list_next();
         }
-        // The first look sees and broadcasts. The second sees the results, and the sender uses them.
+        // The first look sees and broadcasts. The second sees the results, and the sender uses
+        // them.
         for _ in 0..2 {
             self.world().look().await;
             self.world().pass_sender().await;
@@ -110,7 +122,8 @@ impl History {
         match step {
             Step::Payment { at_once } => {
                 let up_to = if at_once { 100 } else { 0 };
-                // The quiet time is longer than any step takes on a busy machine, since the clock keeps running.
+                // The quiet time is longer than any step takes on a busy machine, since the clock
+                // keeps running.
                 let policy = PolicySettings {
                     zero_conf_up_to: up_to.into(),
                     zero_conf_quiet_seconds: QUIET_SECONDS,
@@ -127,11 +140,13 @@ impl History {
                 paid
             }
             Step::TakeBack { which } => self.replace(which, |_| ReplaceTo::Customer),
-            Step::PayAnew { which, percent } => {
-                self.replace(which, |sum| ReplaceTo::SameAddress { amount_sats: Some(sum * percent / 100) })
-            }
+            Step::PayAnew { which, percent } => self.replace(which, |sum| ReplaceTo::SameAddress {
+                amount_sats: Some(sum * percent / 100),
+            }),
             Step::Evict { which } => {
-                let evicted = self.txid(which).map(|txid| self.world().sandbox().evict(txid, self.world().now_ms()));
+                let evicted = self
+                    .txid(which)
+                    .map(|txid| self.world().sandbox().evict(txid, self.world().now_ms()));
                 evicted.is_some_and(|evicted| evicted.is_ok())
             }
             Step::Mine { count, empty } => {
@@ -158,7 +173,12 @@ impl History {
                     return false;
                 }
                 let payout = self.payouts[which % self.payouts.len()];
-                self.world().app.sender.bump(payout, None, "cli:ann", &self.world().app.watcher).await.is_ok()
+                self.world()
+                    .app
+                    .sender
+                    .bump(payout, None, "cli:ann", &self.world().app.watcher)
+                    .await
+                    .is_ok()
             }
             Step::MineFirstVersion { which } => self.mine_first_version(which),
             other => unreachable!("{other:?} restarts"),
@@ -168,8 +188,16 @@ impl History {
     fn pay(&mut self, which: usize, percent: u64, parts: u32) -> bool {
         let payment = self.payment(which);
         let amount_sats = payment.payment.amount_sats * percent / 100;
-        let pay = Pay { script: payment.script.clone(), amount_sats, parts, fee_rate_sat_vb: None, confirmations: 0 };
-        let Ok(txids) = self.world().sandbox().pay(pay, self.world().now_ms()) else { return false };
+        let pay = Pay {
+            script: payment.script.clone(),
+            amount_sats,
+            parts,
+            fee_rate_sat_vb: None,
+            confirmations: 0,
+        };
+        let Ok(txids) = self.world().sandbox().pay(pay, self.world().now_ms()) else {
+            return false;
+        };
         self.txids.extend(txids);
         true
     }
@@ -178,7 +206,11 @@ impl History {
         let Some(txid) = self.txid(which) else { return false };
         let sum = self.payments.iter().find_map(|payment| {
             let view = self.world().sandbox().transaction(txid).unwrap()?;
-            view.tx.output.iter().find(|out| out.script_pubkey == payment.script).map(|out| out.value.to_sat())
+            view.tx
+                .output
+                .iter()
+                .find(|out| out.script_pubkey == payment.script)
+                .map(|out| out.value.to_sat())
         });
         let done = replace(self.world(), txid, to(sum.unwrap_or(100_000)));
         self.txids.extend(&done);
@@ -196,7 +228,10 @@ impl History {
         let payout = self.world().payout(&self.payouts[which % self.payouts.len()]);
         let Some(batch) = payout.batch_seq else { return false };
         let versions = self.world().gateway.store.read(|reader| reader.versions(batch)).unwrap();
-        self.world().sandbox().mine_transactions(&[versions[0].tx.clone()], self.world().now_ms()).is_ok()
+        self.world()
+            .sandbox()
+            .mine_transactions(&[versions[0].tx.clone()], self.world().now_ms())
+            .is_ok()
     }
 
     /// The states that must be the same on every backend.
@@ -208,7 +243,12 @@ impl History {
             let anomalies = store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
             let mut anomalies: Vec<_> = anomalies
                 .iter()
-                .map(|row| format!("{:?} {:?} {}", row.anomaly.kind, row.anomaly.resolution, row.anomaly.paid_sats))
+                .map(|row| {
+                    format!(
+                        "{:?} {:?} {}",
+                        row.anomaly.kind, row.anomaly.resolution, row.anomaly.paid_sats
+                    )
+                })
                 .collect();
             anomalies.sort();
             let receipts = store.read(|reader| reader.receipts(payment.seq)).unwrap();
@@ -216,11 +256,16 @@ impl History {
                 .iter()
                 .map(|it| {
                     let position = match it.position {
-                        tillgate_domain::receipt::Position::Block { height, .. } => format!("block {height}"),
+                        tillgate_domain::receipt::Position::Block { height, .. } => {
+                            format!("block {height}")
+                        }
                         tillgate_domain::receipt::Position::Mempool => "mempool".to_owned(),
                         tillgate_domain::receipt::Position::Absent { .. } => "absent".to_owned(),
                     };
-                    format!("{} {position} counts {} gone {}", it.amount_sats, it.counted_sats, it.gone)
+                    format!(
+                        "{} {position} counts {} gone {}",
+                        it.amount_sats, it.counted_sats, it.gone
+                    )
                 })
                 .collect();
             receipts.sort();
@@ -245,7 +290,8 @@ fn replace(world: &World, txid: Txid, to: ReplaceTo) -> Vec<Txid> {
     world.sandbox().replace(txid, replace, world.now_ms()).unwrap_or_default()
 }
 
-/// Takes the steps through the sandbox's own backend and another backend. Returns which steps were possible.
+/// Takes the steps through the sandbox's own backend and another backend. Returns which steps were
+/// possible.
 async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
     let mut possible = Vec::new();
     let (mut own, mut others) = (History::new(Backend::Sandbox).await, History::new(other).await);
@@ -270,9 +316,10 @@ async fn every_backend_has_the_same_states_in_the_story() {
     }
 }
 
-pub(super) async fn tells_the_story(other: Backend) {
+pub async fn tells_the_story(other: Backend) {
     let possible = are_alike(other, STORY).await;
-    let not: Vec<_> = STORY.iter().enumerate().zip(possible).filter(|(_, possible)| !possible).collect();
+    let not: Vec<_> =
+        STORY.iter().enumerate().zip(possible).filter(|(_, possible)| !possible).collect();
     assert!(not.is_empty(), "impossible steps of the story: {not:?}");
 }
 
@@ -286,8 +333,10 @@ async fn every_backend_has_the_same_states_in_random_histories() {
 #[tokio::test]
 async fn switching_the_backend_changes_no_state() {
     let kinds = [Backend::Core, Backend::Electrum];
-    let switches = (0..).map(|number: usize| Step::Switch { to: kinds[(number * 7 / 4) % kinds.len()] });
-    let story: Vec<Step> = STORY.iter().zip(switches).flat_map(|(step, switch)| [*step, switch]).collect();
+    let switches =
+        (0..).map(|number: usize| Step::Switch { to: kinds[(number * 7 / 4) % kinds.len()] });
+    let story: Vec<Step> =
+        STORY.iter().zip(switches).flat_map(|(step, switch)| [*step, switch]).collect();
     are_alike(Backend::Switched, &story).await;
     tells_histories(Backend::Switched, 11..=11 + more_histories(3)).await;
 }
@@ -297,10 +346,11 @@ async fn two_servers_that_fail_in_turn_give_the_states_of_one() {
     tells_histories(Backend::Two, 21..=23).await;
 }
 
-pub(super) async fn tells_histories(other: Backend, seeds: RangeInclusive<u64>) {
+pub async fn tells_histories(other: Backend, seeds: RangeInclusive<u64>) {
     for seed in seeds {
         let mut numbers = Numbers(seed);
-        let steps: Vec<Step> = (0..30).flat_map(|_| [numbers.switch(), Some(numbers.step())]).flatten().collect();
+        let steps: Vec<Step> =
+            (0..30).flat_map(|_| [numbers.switch(), Some(numbers.step())]).flatten().collect();
         let possible = are_alike(other, &steps).await;
         let count = possible.iter().filter(|possible| **possible).count();
         assert!(count > steps.len() / 2, "seed {seed}: few steps were possible");
@@ -308,7 +358,7 @@ pub(super) async fn tells_histories(other: Backend, seeds: RangeInclusive<u64>) 
 }
 
 /// The number of histories: `TILLGATE_REAL_HISTORIES`, or else `usual`.
-pub(super) fn more_histories(usual: u64) -> u64 {
+pub fn more_histories(usual: u64) -> u64 {
     let count = std::env::var("TILLGATE_REAL_HISTORIES").ok().and_then(|count| count.parse().ok());
     count.unwrap_or(usual)
 }

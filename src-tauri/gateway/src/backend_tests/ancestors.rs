@@ -1,5 +1,5 @@
-//! The network drops a transaction of ours with its ancestors. On every backend both are broadcast again from stored
-//! bytes.
+//! The network drops a transaction of ours with its ancestors. On every backend both are broadcast
+//! again from stored bytes.
 
 use bitcoin::{Sequence, Transaction, Txid};
 use tillgate_chain::Sees;
@@ -97,18 +97,25 @@ async fn a_lost_payout_comes_back_with_its_ancestors() {
                 world.sandbox().reorg(3, true, world.now_ms()).unwrap();
                 world.sandbox().evict(line.parent_id(), world.now_ms()).unwrap();
                 world.sandbox().mine(1, true, world.now_ms()).unwrap();
-                assert!(!world.is_in_mempool(ours) && !world.is_in_mempool(line.child.compute_txid()));
+                assert!(
+                    !world.is_in_mempool(ours) && !world.is_in_mempool(line.child.compute_txid())
+                );
             })
             .await;
         let world = stage.world();
         world.works_until("the payout is back", || world.is_in_mempool(ours)).await;
-        assert!(world.is_in_mempool(line.parent_id()) && world.is_in_mempool(line.child.compute_txid()));
+        assert!(
+            world.is_in_mempool(line.parent_id()) && world.is_in_mempool(line.child.compute_txid())
+        );
         world.mine(1).await;
         world.works_until("it is mined", || world.outputs_of(&payout) == 1).await;
         assert!(line.is_kept(world), "one block may still be reorganised");
         world.mine(10).await;
         world.works_until("no ancestor is stored", || world.keeps_nothing()).await;
-        assert_eq!((world.payout_state(&payout), world.state(&payment)), (PayoutState::Sent, Confirmed));
+        assert_eq!(
+            (world.payout_state(&payout), world.state(&payment)),
+            (PayoutState::Sent, Confirmed)
+        );
         world.check_money();
     })
     .await;
@@ -127,7 +134,10 @@ async fn a_dropped_payment_is_rebroadcast_with_its_parent() {
 
         world.sandbox().evict(line.parent_id(), world.now_ms()).unwrap();
         world.look().await;
-        assert!(!world.is_in_mempool(line.parent_id()), "the network takes neither before the next block");
+        assert!(
+            !world.is_in_mempool(line.parent_id()),
+            "the network takes neither before the next block"
+        );
         world.sandbox().mine(1, true, world.now_ms()).unwrap();
         world.looks_until("both are back", || world.is_in_mempool(line.child.compute_txid())).await;
         assert!(world.is_in_mempool(line.parent_id()));
@@ -138,7 +148,8 @@ async fn a_dropped_payment_is_rebroadcast_with_its_parent() {
         assert!(line.is_kept(world), "the blocks may still be reorganised");
         world.mine(6).await;
         if world.gateway.chain.sees() == Sees::Scripts {
-            // An Electrum server does not report others' spends, so the payment stays open for a month.
+            // An Electrum server does not report others' spends, so the payment stays open for a
+            // month.
             for _ in 0..2 {
                 world.pass_ms(16 * DAY_MS).await;
             }

@@ -1,5 +1,5 @@
-//! The sandbox's chain, shown by a backend that asks about single scripts. It reports only transactions that pay or
-//! spend a script that it was asked about.
+//! The sandbox's chain, shown by a backend that asks about single scripts. It reports only
+//! transactions that pay or spend a script that it was asked about.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use tillgate_chain::checks::conflicts::parents_first;
 use tillgate_chain::hot_scripts::HotMark;
 use tillgate_chain::sandbox::facts;
 use tillgate_chain::{
-    Chain, ChainDown, Covered, HotScripts, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition,
+    Chain, ChainDown, Covered, HotScripts, LookAnswer, LookRequest, ScriptState, Sees, Tip,
+    TxFacts, TxPosition,
 };
 use tillgate_sandbox::Sandbox;
 
@@ -27,7 +28,8 @@ pub struct ByScript {
     hot: Mutex<Subscribed>,
     /// The last report of each unsettled transaction.
     followed: Mutex<HashMap<Txid, String>>,
-    /// The number of scripts to ask about in one look: first the required ones, then the hot ones, then the rest.
+    /// The number of scripts to ask about in one look: first the required ones, then the hot ones,
+    /// then the rest.
     pub asks: AtomicUsize,
     pub asked: AtomicUsize,
 }
@@ -72,7 +74,8 @@ impl Histories {
     fn read(sandbox: &Sandbox) -> (Self, Tip) {
         let changes = sandbox.changes_since(0, ALL).unwrap();
         let tip = tillgate_chain::sandbox::tip(changes.tip);
-        let facts: BTreeMap<_, _> = changes.txs.into_iter().map(|view| (view.txid, facts(view))).collect();
+        let facts: BTreeMap<_, _> =
+            changes.txs.into_iter().map(|view| (view.txid, facts(view))).collect();
         let outputs = facts.iter().flat_map(|(txid, facts)| {
             let scripts = facts.tx.output.iter().map(|output| output.script_pubkey.clone());
             (0u32..).zip(scripts).map(|(vout, script)| (OutPoint { txid: *txid, vout }, script))
@@ -85,10 +88,9 @@ impl Histories {
     fn of(&self, script: &Script) -> Vec<(&Txid, &TxFacts)> {
         let touches = |tx: &Transaction| {
             tx.output.iter().any(|output| *output.script_pubkey == *script)
-                || tx
-                    .input
-                    .iter()
-                    .any(|input| self.outputs.get(&input.previous_output).is_some_and(|it| **it == *script))
+                || tx.input.iter().any(|input| {
+                    self.outputs.get(&input.previous_output).is_some_and(|it| **it == *script)
+                })
         };
         self.facts.iter().filter(|(_, facts)| touches(&facts.tx)).collect()
     }
@@ -114,7 +116,8 @@ impl ChainWrapper for ByScript {
         let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
         self.asked.store(first.len() + cold.len(), Ordering::SeqCst);
         let (mut told, mut states) = (BTreeMap::new(), Vec::new());
-        let covered: HashSet<ScriptBuf> = first.iter().chain(&cold).map(|script| (**script).clone()).collect();
+        let covered: HashSet<ScriptBuf> =
+            first.iter().chain(&cold).map(|script| (**script).clone()).collect();
         for script in first.iter().chain(&cold) {
             let history = histories.of(script);
             let state = state(&history);
@@ -123,11 +126,14 @@ impl ChainWrapper for ByScript {
             {
                 continue;
             }
-            // Like a server, it reports no absent transaction, except those that the database knows.
-            let is_known =
-                |txid: &Txid| scripts.known.transactions(script).iter().any(|(tx, _)| tx.compute_txid() == *txid);
-            let tells =
-                history.into_iter().filter(|(txid, facts)| facts.position != TxPosition::Absent || is_known(txid));
+            // Like a server, it reports no absent transaction, except those that the database
+            // knows.
+            let is_known = |txid: &Txid| {
+                scripts.known.transactions(script).iter().any(|(tx, _)| tx.compute_txid() == *txid)
+            };
+            let tells = history
+                .into_iter()
+                .filter(|(txid, facts)| facts.position != TxPosition::Absent || is_known(txid));
             told.extend(tells.map(|(txid, facts)| (*txid, facts.clone())));
             states.push(ScriptState { script: (**script).clone(), state });
         }

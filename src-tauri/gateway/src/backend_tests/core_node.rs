@@ -1,4 +1,5 @@
-//! Tests of the Bitcoin Core backend: signing in, the cost of a look, answers that were not stored, and old blocks.
+//! Tests of the Bitcoin Core backend: signing in, the cost of a look, answers that were not stored,
+//! and old blocks.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -37,10 +38,17 @@ impl WatchList for Watched {
     }
 }
 
-fn ask(chain: &dyn Chain, token: Option<&[u8]>, birth_height: Option<u32>, watch: &Watched) -> LookAnswer {
+fn ask(
+    chain: &dyn Chain,
+    token: Option<&[u8]>,
+    birth_height: Option<u32>,
+    watch: &Watched,
+) -> LookAnswer {
     // `look` blocks, and the connections live on the test's runtime.
-    tokio::task::block_in_place(|| chain.look(&LookRequest { token, birth_height, watch, scripts: no_scripts() }))
-        .unwrap()
+    tokio::task::block_in_place(|| {
+        chain.look(&LookRequest { token, birth_height, watch, scripts: no_scripts() })
+    })
+    .unwrap()
 }
 
 fn now(world: &World) -> i64 {
@@ -112,10 +120,16 @@ async fn an_answer_that_was_not_stored_is_repeated() {
     let chain = world.gateway.chain.as_ref();
     let first = ask(chain, None, None, &watch);
     let txid = world.customer_pays(&payment, 10_000);
-    let told = |view: &LookAnswer| view.txs.iter().map(|facts| facts.tx.compute_txid()).collect::<Vec<_>>();
+    let told = |view: &LookAnswer| {
+        view.txs.iter().map(|facts| facts.tx.compute_txid()).collect::<Vec<_>>()
+    };
     let second = ask(chain, Some(&first.token), None, &watch);
     assert_eq!(told(&second), [txid]);
-    assert_eq!(told(&ask(chain, Some(&first.token), None, &watch)), [txid], "the same question, the same answer");
+    assert_eq!(
+        told(&ask(chain, Some(&first.token), None, &watch)),
+        [txid],
+        "the same question, the same answer"
+    );
     let third = ask(chain, Some(&first.token), None, &watch);
     let fourth = ask(chain, Some(&third.token), None, &watch);
     assert_eq!(told(&fourth), [], "nothing changed");
@@ -137,11 +151,23 @@ async fn a_look_begins_at_the_birth_height_and_names_a_pruned_block() {
     assert!(view.from_start && view.more && view.txs.is_empty());
     let view = ask(chain, Some(&view.token), Some(tip - 20), &watch);
     assert!(!view.from_start && !view.more && view.txs.is_empty());
-    assert_eq!(stage.node().asked("getblock"), 120, "a hundred blocks below the birth height, for reorganisations");
+    assert_eq!(
+        stage.node().asked("getblock"),
+        120,
+        "a hundred blocks below the birth height, for reorganisations"
+    );
     let error = tokio::task::block_in_place(|| {
-        chain.look(&LookRequest { token: None, birth_height: Some(100), watch: &watch, scripts: no_scripts() })
+        chain.look(&LookRequest {
+            token: None,
+            birth_height: Some(100),
+            watch: &watch,
+            scripts: no_scripts(),
+        })
     });
-    assert!(error.unwrap_err().to_string().contains("has pruned block 101,"), "names the first missing block");
+    assert!(
+        error.unwrap_err().to_string().contains("has pruned block 101,"),
+        "names the first missing block"
+    );
     assert_eq!(tokio::task::block_in_place(|| chain.first_block()).unwrap(), tip - 150);
     stage.node().misbehave(CoreFault::Pruned(tip - 30));
     let asked = stage.node().asked("getblock");
@@ -181,7 +207,10 @@ async fn blocks_that_come_and_go_during_a_look_are_followed() {
         world.sandbox().mine(found, true, now(world)).unwrap();
         view = ask(chain, Some(&view.token), Some(0), &watch);
         let tip = world.sandbox().tip().unwrap();
-        assert_eq!((view.from_start, view.tip.hash, view.tip.height), (false, tip.hash, tip.height));
+        assert_eq!(
+            (view.from_start, view.tip.hash, view.tip.height),
+            (false, tip.hash, tip.height)
+        );
     }
     while view.more {
         view = ask(chain, Some(&view.token), Some(0), &watch);
@@ -203,7 +232,8 @@ async fn a_reorganisation_during_a_look_is_no_forgery() {
     }
     let (chain, watch) = (world.gateway.chain.as_ref(), Watched::default());
     let why = |token: Option<&[u8]>| {
-        let request = LookRequest { token, birth_height: Some(0), watch: &watch, scripts: no_scripts() };
+        let request =
+            LookRequest { token, birth_height: Some(0), watch: &watch, scripts: no_scripts() };
         tokio::task::block_in_place(|| chain.look(&request)).unwrap_err()
     };
     stage.node().misbehave(CoreFault::Reorganises { asked: 2_000, replaced: 1_999 });
@@ -217,7 +247,10 @@ async fn a_reorganisation_during_a_look_is_no_forgery() {
     stage.node().misbehave(CoreFault::Reorganises { asked: height + 1, replaced: height });
     let sentence = why(Some(&token));
     assert!(sentence.is_tip_changed(), "the tip changed while a block was read: {sentence}");
-    assert_eq!(ask(chain, Some(&token), None, &watch).tip.hash, world.sandbox().tip().unwrap().hash);
+    assert_eq!(
+        ask(chain, Some(&token), None, &watch).tip.hash,
+        world.sandbox().tip().unwrap().hash
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -241,9 +274,13 @@ async fn an_unknowable_fact_of_a_missing_transaction_is_unknown() {
     world.sandbox().mine(1, false, now(world)).unwrap();
     let height = world.sandbox().tip().unwrap().height;
     let view = ask(chain, Some(&view.token), None, &watch);
-    assert_eq!((view.txs[0].conflict_in_chain, view.txs[0].conflict_height), (Fact::Yes, Some(height)));
+    assert_eq!(
+        (view.txs[0].conflict_in_chain, view.txs[0].conflict_height),
+        (Fact::Yes, Some(height))
+    );
 
-    // A later look without any memory: the transaction's input is spent, and the node does not name the spender.
+    // A later look without any memory: the transaction's input is spent, and the node does not name
+    // the spender.
     world.sandbox().mine(30, false, now(world)).unwrap();
     let later = ask(chain, None, None, &watch);
     let facts = &later.txs[0];

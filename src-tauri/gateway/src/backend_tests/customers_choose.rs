@@ -1,5 +1,5 @@
-//! Customers' scripts and transactions that are too large for the server, or that make it hang up. They delay no other
-//! payment.
+//! Customers' scripts and transactions that are too large for the server, or that make it hang up.
+//! They delay no other payment.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -40,7 +40,13 @@ fn looked_for(
 }
 
 fn pay(world: &World, script: &ScriptBuf) -> Txid {
-    let pay = Pay { script: script.clone(), amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
+    let pay = Pay {
+        script: script.clone(),
+        amount_sats: 10_000,
+        parts: 1,
+        fee_rate_sat_vb: None,
+        confirmations: 0,
+    };
     world.sandbox().pay(pay, world.now_ms()).unwrap()[0]
 }
 
@@ -78,7 +84,9 @@ async fn a_transaction_the_server_cannot_send_delays_only_its_payee() {
     looked_for(world, &mut token, &[], &ours).unwrap();
     let (silent, paid) = (pay(world, &ours), pay(world, &other));
     server.misbehave(ElectrumFault::HangsUpAtTx(silent));
-    let told = |view: &LookAnswer, txid: &Txid| view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid);
+    let told = |view: &LookAnswer, txid: &Txid| {
+        view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid)
+    };
     // The first hang-up may be chance: the second proves the cause.
     looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap_err();
     let view = looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap();
@@ -111,13 +119,13 @@ async fn a_replacement_the_server_hangs_up_on_delays_no_other() {
     assert_eq!(world.state(&payment), Unconfirmed);
     world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
     world.look().await;
-    // The server does not report the spender of the coin, so the replacement is unknown. The payment still counts,
-    // and is broadcast again.
+    // The server does not report the spender of the coin, so the replacement is unknown. The
+    // payment still counts, and is broadcast again.
     assert_eq!(world.state(&payment), Unconfirmed);
     world.pay(&other, other.payment.amount_sats).await;
     assert_eq!(world.state(&other), Unconfirmed);
-    // A refused broadcast with a spent coin counts as a conflict in the mempool (interface, section 2). The payment is
-    // therefore gone for the next look.
+    // A refused broadcast with a spent coin counts as a conflict in the mempool (interface, section
+    // 2). The payment is therefore gone for the next look.
     assert_eq!(world.state(&payment), New);
     world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, SIGNALS)).await;
     assert_eq!(world.state(&payment), Unconfirmed, "the next replacement pays it again");
@@ -131,13 +139,18 @@ async fn a_gift_to_a_very_popular_address_breaks_no_connection() {
     let txid = pay(world, &gift);
     server.misbehave(ElectrumFault::LongHistory(gift, VERY_MANY));
     let chain = Arc::clone(&world.gateway.chain);
-    let recent =
-        || -> RecentTransactions { tokio::task::block_in_place(|| chain.recent_transactions(&[txid], 0)).unwrap() };
+    let recent = || -> RecentTransactions {
+        tokio::task::block_in_place(|| chain.recent_transactions(&[txid], 0)).unwrap()
+    };
     let before = (server.connections(), server.asked(HISTORIES));
     recent();
     let asked = server.asked(HISTORIES) - before.1;
     recent();
-    assert_eq!(server.asked(HISTORIES) - before.1, 2 * asked - 1, "a history that is too long is requested once");
+    assert_eq!(
+        server.asked(HISTORIES) - before.1,
+        2 * asked - 1,
+        "a history that is too long is requested once"
+    );
     assert_eq!(server.connections(), before.0, "the connection holds");
     world.look().await;
 }

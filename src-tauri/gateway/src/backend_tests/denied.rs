@@ -1,5 +1,5 @@
-//! An Electrum server that lies about which blocks it has. Its claims about single blocks decide nothing: only
-//! blocks linked to its best block count.
+//! An Electrum server that lies about which blocks it has. Its claims about single blocks decide
+//! nothing: only blocks linked to its best block count.
 
 use std::sync::Arc;
 
@@ -35,7 +35,8 @@ fn denies(stage: &Stage, silent: Silent) {
 
 /// A payment that needs six confirmations.
 async fn payment(world: &World) -> PaymentRow {
-    let policy = PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
+    let policy =
+        PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
     world.payment_under(policy).await
 }
 
@@ -91,7 +92,8 @@ async fn a_server_that_denies_its_blocks_takes_no_confirmation_back() {
     stage.world().pay(&paid, paid.payment.amount_sats).await;
     stage.world().mine(2).await;
     assert_eq!(stage.world().state(&paid), Confirmed);
-    let stage = stage.restart(|world| drop(world.sandbox().mine(1, false, world.now_ms()).unwrap())).await;
+    let stage =
+        stage.restart(|world| drop(world.sandbox().mine(1, false, world.now_ms()).unwrap())).await;
     denies(&stage, Silent::OfAll);
     let world = stage.world();
     for _ in 0..2 {
@@ -113,7 +115,8 @@ async fn a_denial_alone_costs_the_merchant_nothing() {
         Token::read(&watched.unwrap().cursor.token).unwrap()
     };
     let before = token(stage.world());
-    let stage = stage.restart(|world| drop(world.sandbox().mine(4, false, world.now_ms()).unwrap())).await;
+    let stage =
+        stage.restart(|world| drop(world.sandbox().mine(4, false, world.now_ms()).unwrap())).await;
     denies(&stage, Silent::Not);
     let world = stage.world();
     world.look().await;
@@ -138,7 +141,8 @@ async fn a_transaction_of_another_chain_gains_no_confirmations() {
 
     let stage = stage.restart(|_| ()).await;
     let world = stage.world();
-    let fresh = Sandbox::open(&folder.path().join("sandbox.db"), world.now_ms() + 3_600_000).unwrap();
+    let fresh =
+        Sandbox::open(&folder.path().join("sandbox.db"), world.now_ms() + 3_600_000).unwrap();
     for _ in 0..2 {
         fresh.pay_many(&[(paid.script.clone(), PART_SATS)], world.now_ms()).unwrap();
     }
@@ -150,11 +154,18 @@ async fn a_transaction_of_another_chain_gains_no_confirmations() {
     for _ in 0..2 {
         world
             .looks_until("the new chain is looked at", || {
-                world.gateway.last_look.watched().is_some_and(|it| it.tip.hash == fresh.tip().unwrap().hash)
+                world
+                    .gateway
+                    .last_look
+                    .watched()
+                    .is_some_and(|it| it.tip.hash == fresh.tip().unwrap().hash)
             })
             .await;
         assert!(world.gateway.last_look.status().begun_anew_at.is_some());
-        assert_eq!((world.state(&paid), is_in_block(world, &paid)[..2].contains(&true)), (Unconfirmed, false));
+        assert_eq!(
+            (world.state(&paid), is_in_block(world, &paid)[..2].contains(&true)),
+            (Unconfirmed, false)
+        );
     }
     stage.electrum().misbehave(None);
     stage.wait(AT_LEISURE);

@@ -1,5 +1,5 @@
-//! An Electrum server that misbehaves in any way changes nothing, and a sentence reports it. Once it behaves, the next
-//! look catches up.
+//! An Electrum server that misbehaves in any way changes nothing, and a sentence reports it. Once
+//! it behaves, the next look catches up.
 
 use std::time::Duration;
 
@@ -32,7 +32,10 @@ fn faults() -> Vec<(ElectrumFault, &'static str)> {
         (ElectrumFault::OldProtocol, "speaks no version of the protocol from 1.4 to 1.6"),
         (ElectrumFault::RefusesAll, "try another server"),
         (ElectrumFault::HangsUpAfter(3), "hung up"),
-        (ElectrumFault::OtherNetwork(Network::Bitcoin), "is on bitcoin, and the setting network says regtest"),
+        (
+            ElectrumFault::OtherNetwork(Network::Bitcoin),
+            "is on bitcoin, and the setting network says regtest",
+        ),
         (ElectrumFault::OlderTip(200), "it is behind"),
         (ElectrumFault::ForgedTransactions, "sent another transaction"),
         (ElectrumFault::NoProofOfWork, "no work was done"),
@@ -104,7 +107,8 @@ async fn a_forged_confirmation_confirms_nothing() {
 async fn blocks_reported_too_high_add_no_confirmations() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
-    let six = PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
+    let six =
+        PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
     let payment = world.payment_under(six).await;
     world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(1).await;
@@ -116,7 +120,13 @@ async fn blocks_reported_too_high_add_no_confirmations() {
             world.sandbox().mine(above, false, world.now_ms()).unwrap();
         }
         stage.wait(AT_LEISURE);
-        let sentence = world.app.watcher.look().await.expect_err("the false heights were accepted").to_string();
+        let sentence = world
+            .app
+            .watcher
+            .look()
+            .await
+            .expect_err("the false heights were accepted")
+            .to_string();
         assert!(sentence.contains("it has another height"), "{sentence}");
         assert_eq!(world.state(&payment), Unconfirmed);
         assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before);
@@ -159,7 +169,9 @@ async fn a_withheld_transaction_reverses_no_payment() {
     let sentence = world.app.watcher.look().await.unwrap_err().to_string();
     assert!(sentence.contains(&format!("withholds transaction {txid}")), "{sentence}");
     assert_eq!(world.state(&payment), Confirmed);
-    assert!(world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap()[0].is_in_block());
+    assert!(
+        world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap()[0].is_in_block()
+    );
 }
 
 #[tokio::test]
@@ -191,7 +203,12 @@ async fn a_server_with_an_old_state_only_delays_changes() {
 async fn scripts_are_asked_about_in_turn_without_notifications() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
-    let payments = [world.payment().await, world.payment().await, world.payment().await, world.payment().await];
+    let payments = [
+        world.payment().await,
+        world.payment().await,
+        world.payment().await,
+        world.payment().await,
+    ];
     world.look().await;
     stage.electrum().misbehave(ElectrumFault::NoNotifications);
     for payment in &payments {
@@ -230,10 +247,23 @@ async fn a_payment_with_a_refused_history_is_told_and_not_closed() {
     assert_eq!((world.state(&popular), world.state(&other)), (New, Unconfirmed));
     let popular_id = popular.payment.id.to_string();
     for (id, is_unreported) in [(popular_id.clone(), true), (other.payment.id.to_string(), false)] {
-        assert_eq!(told_of(world, ShowPayment { payment_id: id }).await.is_unreported, is_unreported);
+        assert_eq!(
+            told_of(world, ShowPayment { payment_id: id }).await.is_unreported,
+            is_unreported
+        );
     }
-    let names_it = |sentence: &String| sentence.contains(&popular_id) && sentence.contains("a node of your own");
-    assert_eq!(told_of(world, Status {}).await.warnings.iter().filter(|told| names_it(&told.message)).count(), 1);
+    let names_it = |sentence: &String| {
+        sentence.contains(&popular_id) && sentence.contains("a node of your own")
+    };
+    assert_eq!(
+        told_of(world, Status {})
+            .await
+            .warnings
+            .iter()
+            .filter(|told| names_it(&told.message))
+            .count(),
+        1
+    );
     let check = chain_check(world).await;
     assert!(!check.ok && names_it(&check.message), "{}", check.message);
     stage.electrum().misbehave(None);

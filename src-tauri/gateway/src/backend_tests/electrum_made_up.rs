@@ -1,5 +1,5 @@
-//! An Electrum server that invents mempool transactions fills neither memory nor disk. A real customer's payment in
-//! many parts is accepted.
+//! An Electrum server that invents mempool transactions fills neither memory nor disk. A real
+//! customer's payment in many parts is accepted.
 
 use bitcoin::{ScriptBuf, Transaction};
 use tillgate_chain::{LookRequest, Scripts, no_scripts};
@@ -33,7 +33,11 @@ async fn an_overfull_script_delays_only_its_own_payment() {
     world.pay(&other, other.payment.amount_sats).await;
     world.pass_ms(HALF_AN_HOUR_MS + 60_000).await;
     world.look().await;
-    assert_eq!((world.state(&flooded), world.state(&other)), (New, Unconfirmed), "the flooded payment stays undecided");
+    assert_eq!(
+        (world.state(&flooded), world.state(&other)),
+        (New, Unconfirmed),
+        "the flooded payment stays undecided"
+    );
     assert_eq!(receipts(world, &flooded), 0);
     stage.electrum().misbehave(None);
     stage.wait(AT_LEISURE);
@@ -75,7 +79,8 @@ async fn an_oversized_witness_of_a_mined_transaction_is_not_stored() {
     let txid = world.customer_pays(&payment, payment.payment.amount_sats);
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
-    let stored = world.gateway.store.read(|reader| reader.stored_transaction(&txid)).unwrap().unwrap();
+    let stored =
+        world.gateway.store.read(|reader| reader.stored_transaction(&txid)).unwrap().unwrap();
     assert!(stored.total_size() < 1_000, "{}", stored.total_size());
 }
 
@@ -103,7 +108,8 @@ fn answers(world: &World, script: &ScriptBuf) -> Vec<Vec<Transaction>> {
     let (mut token, mut answers, required) = (None::<Vec<u8>>, Vec::new(), [script.clone()]);
     loop {
         let scripts = Scripts { required: &required, ..no_scripts() };
-        let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+        let request =
+            LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
         let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
         answers.push(view.txs.into_iter().map(|facts| facts.tx).collect());
         if !view.more {
@@ -121,7 +127,8 @@ async fn invented_transactions_come_in_parts_up_to_a_limit() {
     let script = ScriptBuf::from_bytes(vec![7; 30]);
     stage.electrum().misbehave(makes_up(&script, 95, 380_000));
     let told = answers(world, &script);
-    let bytes: Vec<usize> = told.iter().map(|txs| txs.iter().map(Transaction::total_size).sum()).collect();
+    let bytes: Vec<usize> =
+        told.iter().map(|txs| txs.iter().map(Transaction::total_size).sum()).collect();
     assert!(told.len() > 1 && bytes.iter().all(|bytes| *bytes <= ANSWER_MAX), "{bytes:?}");
     assert!(bytes.iter().sum::<usize>() <= 32 * 1_024 * 1_024, "{bytes:?}");
     assert!(told.iter().flatten().count() >= 50, "the transactions within the limit are reported");

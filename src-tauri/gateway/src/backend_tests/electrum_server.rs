@@ -1,4 +1,5 @@
-//! Electrum servers alone: the cost of a look, notifications, broken connections, certificates and versions.
+//! Electrum servers alone: the cost of a look, notifications, broken connections, certificates and
+//! versions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,9 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{Network, ScriptBuf, Transaction, Txid, WPubkeyHash};
 use tillgate_chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
 use tillgate_chain::waker::Waker;
-use tillgate_chain::{Chain, ChainDown, HotScripts, Identity, LookAnswer, LookRequest, Scripts, WatchList, no_scripts};
+use tillgate_chain::{
+    Chain, ChainDown, HotScripts, Identity, LookAnswer, LookRequest, Scripts, WatchList, no_scripts,
+};
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_machine::outgoing::Proxy;
@@ -24,7 +27,11 @@ fn secure(world: &World) -> ElectrumNode {
     ElectrumNode::start_tls(sandbox, Box::new(move || clock.now().ms())).unwrap()
 }
 
-pub fn asking(url: &str, proxy: Option<Proxy>, pinned: Vec<Fingerprint>) -> Result<ElectrumChain, BadServer> {
+pub fn asking(
+    url: &str,
+    proxy: Option<Proxy>,
+    pinned: Vec<Fingerprint>,
+) -> Result<ElectrumChain, BadServer> {
     let options = ElectrumOptions {
         url: url.to_owned(),
         pinned,
@@ -77,10 +84,16 @@ async fn a_port_that_speaks_tls_and_one_that_does_not_are_told() {
     let by_ssl = without_tls.replace("tcp://", "ssl://");
     stage.electrum().misbehave(ElectrumFault::NotJson);
     let sentence = identity(by_ssl.clone(), Vec::new()).await.unwrap_err().to_string();
-    assert!(sentence.contains("speaks no TLS at this port") && sentence.contains(&without_tls), "{sentence}");
+    assert!(
+        sentence.contains("speaks no TLS at this port") && sentence.contains(&without_tls),
+        "{sentence}"
+    );
     stage.electrum().misbehave(ElectrumFault::Closed);
     let sentence = identity(by_ssl, Vec::new()).await.unwrap_err().to_string();
-    assert!(sentence.contains("broke off the beginning of TLS") && sentence.contains(&without_tls), "{sentence}");
+    assert!(
+        sentence.contains("broke off the beginning of TLS") && sentence.contains(&without_tls),
+        "{sentence}"
+    );
 }
 
 #[tokio::test]
@@ -97,7 +110,10 @@ async fn a_server_that_hangs_up_at_once_may_speak_tls() {
 async fn a_bad_url_and_a_missing_server_are_told_apart() {
     for url in ["http://127.0.0.1:1", "tcp://", "tcp://user:word@host:1", "nonsense"] {
         let refused = asking(url, None, Vec::new()).err().map(|error| error.to_string());
-        assert!(refused.is_some_and(|why| why.contains("is no address of an Electrum server")), "{url}");
+        assert!(
+            refused.is_some_and(|why| why.contains("is no address of an Electrum server")),
+            "{url}"
+        );
     }
     let closed = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -239,7 +255,8 @@ struct Cost {
     took: Duration,
 }
 
-/// The costs of the first look at `count` scripts, of an idle look, and of a look that finds a payment.
+/// The costs of the first look at `count` scripts, of an idle look, and of a look that finds a
+/// payment.
 async fn costs(count: u32) -> [Cost; 3] {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
@@ -251,8 +268,10 @@ async fn costs(count: u32) -> [Cost; 3] {
         let mut found = 0;
         loop {
             let scripts = Scripts { hot: &hot, ..no_scripts() };
-            let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-            let view: LookAnswer = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+            let request =
+                LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+            let view: LookAnswer =
+                tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
             found += view.txs.len();
             token = Some(view.token);
             if !view.more {
@@ -260,7 +279,11 @@ async fn costs(count: u32) -> [Cost; 3] {
             }
         }
         assert_eq!(found, expected);
-        Cost { calls: server.requests() - calls, bytes: server.bytes() - bytes, took: began.elapsed() }
+        Cost {
+            calls: server.requests() - calls,
+            bytes: server.bytes() - bytes,
+            took: began.elapsed(),
+        }
     };
     let first = look(0);
     let idle = look(0);
@@ -293,8 +316,10 @@ async fn a_look_in_several_answers_asks_about_each_script_once() {
     let (mut token, mut answers) = (None::<Vec<u8>>, 0);
     loop {
         let scripts = Scripts { required: &required, ..no_scripts() };
-        let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-        let view: LookAnswer = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+        let request =
+            LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+        let view: LookAnswer =
+            tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
         (token, answers) = (Some(view.token), answers + 1);
         if !view.more {
             assert!(required.iter().all(|script| view.covered.holds(script)));
@@ -310,8 +335,13 @@ async fn a_look_in_several_answers_asks_about_each_script_once() {
 #[ignore = "prints figures"]
 async fn prints_the_cost_of_a_look() {
     for count in [100, 10_000, 100_000] {
-        for (look, cost) in ["the first", "an idle one", "one that finds a payment"].iter().zip(costs(count).await) {
-            println!("{count} scripts, {look}: {} calls, {} bytes, {:?}", cost.calls, cost.bytes, cost.took);
+        for (look, cost) in
+            ["the first", "an idle one", "one that finds a payment"].iter().zip(costs(count).await)
+        {
+            println!(
+                "{count} scripts, {look}: {} calls, {} bytes, {:?}",
+                cost.calls, cost.bytes, cost.took
+            );
         }
     }
 }

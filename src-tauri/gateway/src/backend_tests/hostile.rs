@@ -1,5 +1,5 @@
-//! A node that misbehaves in any way changes nothing, and a sentence reports it. Once it behaves, the next look catches
-//! up.
+//! A node that misbehaves in any way changes nothing, and a sentence reports it. Once it behaves,
+//! the next look catches up.
 
 use std::time::Duration;
 
@@ -21,7 +21,10 @@ fn faults() -> Vec<(CoreFault, &'static str)> {
         (CoreFault::Closed, "no connection"),
         (CoreFault::SignInRefused, "refuses the cookie"),
         (CoreFault::QueueFull, "503"),
-        (CoreFault::Forbidden, "403 Forbidden to getblockhash: in its bitcoin.conf, rpcallowip must"),
+        (
+            CoreFault::Forbidden,
+            "403 Forbidden to getblockhash: in its bitcoin.conf, rpcallowip must",
+        ),
         (CoreFault::Forbidden, "and rpcwhitelist, if it is set, every call"),
         (CoreFault::NotJson, "is no Bitcoin Core"),
         (CoreFault::WrongTypes, "makes no sense"),
@@ -30,7 +33,10 @@ fn faults() -> Vec<(CoreFault, &'static str)> {
         (CoreFault::MempoolLoading, "loading its mempool"),
         (CoreFault::InitialBlockDownload, "downloading the chain"),
         (CoreFault::HeadersAhead(144), "catching up"),
-        (CoreFault::OtherNetwork(Network::Bitcoin), "is on bitcoin, and the setting network says regtest"),
+        (
+            CoreFault::OtherNetwork(Network::Bitcoin),
+            "is on bitcoin, and the setting network says regtest",
+        ),
         (CoreFault::OlderTip(200), "it is behind"),
         (CoreFault::ForgedTransactions, "its transactions do not match its header"),
         (CoreFault::NoProofOfWork, "no work was done"),
@@ -53,7 +59,9 @@ async fn a_misbehaving_node_decides_nothing() {
 async fn an_endless_answer_is_cut_off() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
-    for (fault, bound) in [(CoreFault::Flood, "more than 48 MiB"), (CoreFault::Continues, "more than 65536 KiB")] {
+    for (fault, bound) in
+        [(CoreFault::Flood, "more than 48 MiB"), (CoreFault::Continues, "more than 65536 KiB")]
+    {
         stage.node().misbehave(fault);
         let sentence = world.app.watcher.look().await.unwrap_err().to_string();
         assert!(sentence.contains(bound), "{sentence}");

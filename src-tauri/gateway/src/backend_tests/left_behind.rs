@@ -1,4 +1,5 @@
-//! Blocks that left the chain confirm nothing, even after a look was cut off or a server withheld data.
+//! Blocks that left the chain confirm nothing, even after a look was cut off or a server withheld
+//! data.
 
 use std::sync::Arc;
 
@@ -18,11 +19,13 @@ const PART_SATS: u64 = 1_000;
 
 /// A payment that needs six confirmations.
 async fn payment(world: &World) -> PaymentRow {
-    let policy = PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
+    let policy =
+        PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
     world.payment_under(policy).await
 }
 
-/// Drops the block with the customer's transaction, spends its coins elsewhere, and mines many blocks.
+/// Drops the block with the customer's transaction, spends its coins elsewhere, and mines many
+/// blocks.
 fn reverses(world: &World) {
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();
     world.sandbox().mine(MANY_BLOCKS, false, world.now_ms()).unwrap();
@@ -49,7 +52,8 @@ fn was_confirmed(world: &World, payment: &PaymentRow) -> bool {
 async fn a_node_lost_while_catching_up_has_confirmed_nothing() {
     let (stage, payment) = has_seen_a_payment(Backend::Core).await;
     let answers = Answers::allowing(1);
-    let stage = stage.restart(reverses).await.behind(|chain| Arc::new(LimitedLooks { chain, answers }));
+    let stage =
+        stage.restart(reverses).await.behind(|chain| Arc::new(LimitedLooks { chain, answers }));
     assert!(stage.world().app.watcher.look().await.is_err());
     assert!(!was_confirmed(stage.world(), &payment));
 
@@ -126,7 +130,10 @@ async fn a_chain_reported_too_high_confirms_nothing() {
     tells_higher(&stage, None);
     stage.wait(AT_LEISURE);
     stage.world().mine(5).await;
-    stage.world().looks_until("it is confirmed", || stage.world().state(&payment) == Confirmed).await;
+    stage
+        .world()
+        .looks_until("it is confirmed", || stage.world().state(&payment) == Confirmed)
+        .await;
 
     let stage = Stage::unlooked(Backend::Electrum).await;
     tells_higher(&stage, Some(45));

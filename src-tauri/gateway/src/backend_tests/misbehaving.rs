@@ -1,5 +1,5 @@
-//! The rules for every misbehaving server: nothing is decided by it, a sentence reports it, and the next good look
-//! catches up.
+//! The rules for every misbehaving server: nothing is decided by it, a sentence reports it, and the
+//! next good look catches up.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::testing::HALF_AN_HOUR_MS;
 
 pub const TOO_LATE: &str = "did not answer in time";
 
-/// Checks a server that misbehaves from `begin` to `end`: the look fails with `words` and changes no state. `what`
-/// names the fault in messages.
+/// Checks a server that misbehaves from `begin` to `end`: the look fails with `words` and changes
+/// no state. `what` names the fault in messages.
 pub async fn judges_nothing(
     backend: Backend,
     what: &str,
@@ -34,11 +34,16 @@ pub async fn judges_nothing(
         stage.wait(Duration::from_millis(300));
     }
     let looked = world.app.watcher.look().await;
-    let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{what} was accepted"));
+    let sentence =
+        looked.map_err(|error| error.to_string()).expect_err(&format!("{what} was accepted"));
     assert!(sentence.contains(words), "{what}: {sentence}");
     assert_eq!(world.gateway.last_look.status().error.map(|error| error.message), Some(sentence));
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{what}");
-    assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before, "{what}");
+    assert_eq!(
+        world.gateway.store.read(|reader| reader.watched_chain()).unwrap(),
+        before,
+        "{what}"
+    );
 
     end(&stage).await;
     stage.wait(AT_LEISURE);

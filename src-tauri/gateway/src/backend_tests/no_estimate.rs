@@ -1,4 +1,5 @@
-//! Backends without an estimate of the fee rate: a new node, one with -blocksonly, a server that answers -1.
+//! Backends without an estimate of the fee rate: a new node, one with -blocksonly, a server that
+//! answers -1.
 
 use std::sync::Arc;
 
@@ -15,12 +16,16 @@ use crate::gateway::WaitCause;
 use crate::settings::Act;
 use crate::testing::World;
 
-/// The quiet time before a payment is accepted without a confirmation: longer than a busy machine takes.
+/// The quiet time before a payment is accepted without a confirmation: longer than a busy machine
+/// takes.
 const QUIET_SECONDS: u32 = 300;
 
 /// Sets the backend's estimate, in sat/vB; 0 for none.
 fn estimate(world: &World, sat_vb: u64) {
-    world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(sat_vb)), ..FaultsPatch::default() }).unwrap();
+    world
+        .sandbox()
+        .set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(sat_vb)), ..FaultsPatch::default() })
+        .unwrap();
 }
 
 async fn put(world: &World, name: &str, value: &str) {
@@ -37,9 +42,14 @@ async fn a_backend_names_its_estimate_and_its_minimum() {
             let faults = FaultsPatch { fee_rate_sat_vb: Some(set), ..FaultsPatch::default() };
             stage.world().sandbox().set_faults(faults).unwrap();
             let chain = Arc::clone(&stage.world().gateway.chain);
-            let named = tokio::task::spawn_blocking(move || chain.fee_rates(6)).await.unwrap().unwrap();
+            let named =
+                tokio::task::spawn_blocking(move || chain.fee_rates(6)).await.unwrap().unwrap();
             let (estimate, one) = (estimate.map(rate), rate(1));
-            assert_eq!(named, NodeFeeRates { estimate, minimum: one, increment: one }, "{backend:?}");
+            assert_eq!(
+                named,
+                NodeFeeRates { estimate, minimum: one, increment: one },
+                "{backend:?}"
+            );
         }
     }
 }
@@ -82,10 +92,19 @@ async fn without_an_estimate_payouts_wait_until_a_rate_is_set() {
         assert_eq!(wait.cause, WaitCause::NoEstimate, "{backend:?}: {wait:?}");
         world.pass_ms(25 * 3_600_000).await;
         world.pass_sender().await;
-        assert_eq!(world.payout_state(&payout), PayoutState::Queued, "{backend:?}: no attempt was made");
+        assert_eq!(
+            world.payout_state(&payout),
+            PayoutState::Queued,
+            "{backend:?}: no attempt was made"
+        );
         put(world, "feeFallbackSatVb", "7").await;
         world.pass_sender().await;
-        let version = world.gateway.store.read(|reader| reader.version(&world.txid_of(&payout))).unwrap().unwrap();
+        let version = world
+            .gateway
+            .store
+            .read(|reader| reader.version(&world.txid_of(&payout)))
+            .unwrap()
+            .unwrap();
         assert_eq!(version.fee_sats, 7 * version.vsize, "{backend:?}");
     }
 }
@@ -94,7 +113,9 @@ async fn without_an_estimate_payouts_wait_until_a_rate_is_set() {
 async fn offers_use_fallback_or_last_estimate_or_floor() {
     let stage = Stage::new(Backend::Sandbox).await;
     let world = stage.world();
-    for (told, fallback, wanted) in [(0, "0", 1), (0, "9", 9), (33, "9", 33), (0, "0", 33), (0, "1000", 200)] {
+    for (told, fallback, wanted) in
+        [(0, "0", 1), (0, "9", 9), (33, "9", 33), (0, "0", 33), (0, "1000", 200)]
+    {
         estimate(world, told);
         put(world, "feeFallbackSatVb", fallback).await;
         let offered = funds::fee_rate(&world.gateway, &world.gateway.settings.snapshot()).await;

@@ -86,7 +86,11 @@ async fn a_woken_look_reads_changes_other_looks_list_the_mempool() {
     assert_eq!(node.asked("getrawmempool"), lists + 1);
     world.mine(1).await;
     assert_eq!(world.state(&paid), Confirmed);
-    assert_eq!(node.asked("getrawmempool"), lists + 2, "a block removes transactions without notices");
+    assert_eq!(
+        node.asked("getrawmempool"),
+        lists + 2,
+        "a block removes transactions without notices"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,11 +126,15 @@ async fn a_list_overrules_false_changes_with_the_same_sequence() {
         }
     });
     followed.await.expect("the invented transactions are looked up");
-    // One transaction leaves and one enters, so the node's own sequence number now equals the invented one.
+    // One transaction leaves and one enters, so the node's own sequence number now equals the
+    // invented one.
     replace(world, txid);
     look_by_itself(&stage).await;
     let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
-    assert!(receipts[0].position.is_absent(), "the replaced transaction is absent despite the false notices");
+    assert!(
+        receipts[0].position.is_absent(),
+        "the replaced transaction is absent despite the false notices"
+    );
 }
 
 /// Every fault, and a fragment of the error that it causes, if any.
@@ -143,12 +151,16 @@ const FAULTS: &[(ZmqFault, Option<&str>)] = &[
     (ZmqFault::Lies, Some("do not match the first node")),
 ];
 
-/// Pays a payment before the fault. During the fault another payment is paid, and two transactions are replaced or
-/// evicted.
+/// Pays a payment before the fault. During the fault another payment is paid, and two transactions
+/// are replaced or evicted.
 async fn check_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRow {
     let world = stage.world();
-    let [before, paid, replaced, evicted] =
-        [world.payment().await, world.payment().await, world.payment().await, world.payment().await];
+    let [before, paid, replaced, evicted] = [
+        world.payment().await,
+        world.payment().await,
+        world.payment().await,
+        world.payment().await,
+    ];
     let amount = |payment: &PaymentRow| payment.payment.amount_sats;
     world.pay(&before, amount(&before)).await;
     let replaced_txid = world.pay(&replaced, amount(&replaced)).await;
@@ -207,7 +219,9 @@ async fn false_notices_only_delay_states_and_are_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_handshake_is_reported_and_looks_go_on() {
-    for (fault, words) in [(ZmqFault::Mute, "did not answer in time"), (ZmqFault::Curve, "\"CURVE\"")] {
+    for (fault, words) in
+        [(ZmqFault::Mute, "did not answer in time"), (ZmqFault::Curve, "\"CURVE\"")]
+    {
         let stage = Stage::hearing(Backend::CoreZmq).await;
         until_heard(&stage).await;
         let (world, chain) = (stage.world(), &stage.world().gateway.chain);
@@ -216,7 +230,10 @@ async fn a_failed_handshake_is_reported_and_looks_go_on() {
         world.customer_pays(&payment, payment.payment.amount_sats);
         until("the connection ends", || chain.fault().is_some()).await;
         stage.node().misbehave_over_zmq(fault);
-        until("the fault is named", || chain.fault().is_some_and(|fault| fault.message.contains(words))).await;
+        until("the fault is named", || {
+            chain.fault().is_some_and(|fault| fault.message.contains(words))
+        })
+        .await;
         look_by_itself(&stage).await;
         assert_eq!(world.state(&payment), Unconfirmed);
         stage.node().misbehave_over_zmq(None);
@@ -224,8 +241,8 @@ async fn a_failed_handshake_is_reported_and_looks_go_on() {
     }
 }
 
-/// Prints the cost of looks at a full mempool: `cargo test … prints_the_cost_of_a_woken_look -- --ignored
-/// --nocapture`.
+/// Prints the cost of looks at a full mempool:
+/// `cargo test … prints_the_cost_of_a_woken_look -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measures"]
 async fn prints_the_cost_of_a_woken_look() {
@@ -244,7 +261,11 @@ async fn prints_the_cost_of_a_woken_look() {
             }
             let (start, requests) = (Instant::now(), node.requests());
             world.look().await;
-            println!("{crowd} others, {what}: {:?}, {} requests", start.elapsed(), node.requests() - requests);
+            println!(
+                "{crowd} others, {what}: {:?}, {} requests",
+                start.elapsed(),
+                node.requests() - requests
+            );
             assert_eq!(world.state(&payment), if pays { Unconfirmed } else { New });
         };
         for _ in 0..3 {

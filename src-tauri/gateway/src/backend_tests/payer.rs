@@ -1,5 +1,5 @@
-//! A payer whose key the tests hold, so that transactions can be signed, changed and signed again in every way. Also
-//! holds helpers for tests through every backend.
+//! A payer whose key the tests hold, so that transactions can be signed, changed and signed again
+//! in every way. Also holds helpers for tests through every backend.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::key::{Keypair, Secp256k1};
@@ -7,8 +7,8 @@ use bitcoin::script::{Builder, PushBytesBuf};
 use bitcoin::secp256k1::{All, Message, SecretKey, ecdsa as bare};
 use bitcoin::sighash::SighashCache;
 use bitcoin::{
-    Amount, CompressedPublicKey, EcdsaSighashType, OutPoint, PubkeyHash, ScriptBuf, Sequence, Transaction, TxIn, TxOut,
-    Witness, ecdsa, transaction,
+    Amount, CompressedPublicKey, EcdsaSighashType, OutPoint, PubkeyHash, ScriptBuf, Sequence,
+    Transaction, TxIn, TxOut, Witness, ecdsa, transaction,
 };
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::receipt::Receipt;
@@ -52,7 +52,13 @@ impl Payer {
         world.mine(1).await;
         let tx = world.sandbox().transaction(txid).unwrap().unwrap().tx;
         let vout = tx.output.iter().position(|output| output.script_pubkey == script).unwrap();
-        Self { secp, keypair, kind, coin: OutPoint { txid, vout: u32::try_from(vout).unwrap() }, sats: COIN_SATS }
+        Self {
+            secp,
+            keypair,
+            kind,
+            coin: OutPoint { txid, vout: u32::try_from(vout).unwrap() },
+            sats: COIN_SATS,
+        }
     }
 
     /// The same payer with the change of its own transaction, the last output.
@@ -60,11 +66,23 @@ impl Payer {
         let (vout, last) = (tx.output.len() - 1, tx.output.last().unwrap());
         assert_eq!(last.script_pubkey, script(&self.keypair, self.kind));
         let coin = OutPoint { txid: tx.compute_txid(), vout: u32::try_from(vout).unwrap() };
-        Self { secp: self.secp.clone(), keypair: self.keypair, kind: self.kind, coin, sats: last.value.to_sat() }
+        Self {
+            secp: self.secp.clone(),
+            keypair: self.keypair,
+            kind: self.kind,
+            coin,
+            sats: last.value.to_sat(),
+        }
     }
 
-    /// Pays these amounts; the rest without the fee returns to the payer. Another `sequence` makes another transaction.
-    pub fn pays(&self, outputs: &[(&ScriptBuf, u64)], fees: u64, sequence: Sequence) -> Transaction {
+    /// Pays these amounts; the rest without the fee returns to the payer. Another `sequence` makes
+    /// another transaction.
+    pub fn pays(
+        &self,
+        outputs: &[(&ScriptBuf, u64)],
+        fees: u64,
+        sequence: Sequence,
+    ) -> Transaction {
         let paid: u64 = outputs.iter().map(|(_, sats)| sats).sum();
         let own = script(&self.keypair, self.kind);
         let change = (&own, self.sats - paid - fees * FEE_SATS);
@@ -72,8 +90,12 @@ impl Payer {
             value: Amount::from_sat(*sats),
             script_pubkey: (*script).clone(),
         };
-        let input =
-            TxIn { previous_output: self.coin, script_sig: ScriptBuf::new(), sequence, witness: Witness::new() };
+        let input = TxIn {
+            previous_output: self.coin,
+            script_sig: ScriptBuf::new(),
+            sequence,
+            witness: Witness::new(),
+        };
         let mut tx = Transaction {
             version: transaction::Version::TWO,
             lock_time: LockTime::ZERO,
@@ -107,9 +129,9 @@ impl Payer {
     fn signature(&self, tx: &Transaction) -> bare::Signature {
         let (own, cache) = (script(&self.keypair, self.kind), SighashCache::new(tx));
         let message = match self.kind {
-            Kind::Legacy => {
-                Message::from(cache.legacy_signature_hash(0, &own, EcdsaSighashType::All.to_u32()).unwrap())
-            }
+            Kind::Legacy => Message::from(
+                cache.legacy_signature_hash(0, &own, EcdsaSighashType::All.to_u32()).unwrap(),
+            ),
             Kind::Segwit => {
                 let mut cache = cache;
                 let (value, all) = (Amount::from_sat(self.sats), EcdsaSighashType::All);
@@ -125,9 +147,12 @@ impl Payer {
             Kind::Legacy => {
                 let signature = PushBytesBuf::try_from(signature.to_vec()).unwrap();
                 let key = self.keypair.public_key().serialize();
-                tx.input[0].script_sig = Builder::new().push_slice(signature).push_slice(key).into_script();
+                tx.input[0].script_sig =
+                    Builder::new().push_slice(signature).push_slice(key).into_script();
             }
-            Kind::Segwit => tx.input[0].witness = Witness::p2wpkh(&signature, &self.keypair.public_key()),
+            Kind::Segwit => {
+                tx.input[0].witness = Witness::p2wpkh(&signature, &self.keypair.public_key())
+            }
         }
     }
 }
@@ -193,14 +218,22 @@ impl World {
 
     /// Kind, resolution and satoshis of each anomaly of a payment, the oldest first.
     pub fn anomalies_of(&self, payment: &PaymentRow) -> Vec<(AnomalyKind, Resolution, u64)> {
-        let rows = self.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
-        rows.iter().map(|row| (row.anomaly.kind, row.anomaly.resolution, row.anomaly.paid_sats)).collect()
+        let rows =
+            self.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+        rows.iter()
+            .map(|row| (row.anomaly.kind, row.anomaly.resolution, row.anomaly.paid_sats))
+            .collect()
     }
 
-    /// Checks that the ledger, the computed balance and the chain agree, while no payout is on its way.
+    /// Checks that the ledger, the computed balance and the chain agree, while no payout is on its
+    /// way.
     pub fn check_money(&self) {
         self.check_ledger();
         let booked = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-        assert_eq!(u64::try_from(booked).unwrap(), self.chain_balance(), "the ledger and the coins in blocks");
+        assert_eq!(
+            u64::try_from(booked).unwrap(),
+            self.chain_balance(),
+            "the ledger and the coins in blocks"
+        );
     }
 }

@@ -19,7 +19,14 @@ fn through(stage: &Stage, kind: Backend, proxy: Option<Proxy>) -> Arc<dyn Chain>
         Backend::Core => {
             let url = "http://node.onion:8332".to_owned();
             let credentials = Credentials::CookieFile(stage.node().cookie_file().to_owned());
-            let options = CoreOptions { url, credentials, network, answered_within: AT_LEISURE, proxy, notices: None };
+            let options = CoreOptions {
+                url,
+                credentials,
+                network,
+                answered_within: AT_LEISURE,
+                proxy,
+                notices: None,
+            };
             Arc::new(CoreChain::new(&options, runtime).unwrap())
         }
         _ => Arc::new(asking("tcp://node.onion:8332", proxy, Vec::new()).unwrap()),
@@ -35,12 +42,18 @@ async fn height(chain: Arc<dyn Chain>) -> Result<u32, ChainDown> {
 async fn a_proxy_resolves_a_servers_name_and_is_never_bypassed() {
     let stage = Stage::unlooked(Backend::Switched).await;
     let tip = stage.world().sandbox().tip().unwrap().height;
-    for (kind, url) in [(Backend::Core, stage.node().url()), (Backend::Electrum, stage.electrum().url())] {
+    for (kind, url) in
+        [(Backend::Core, stage.node().url()), (Backend::Electrum, stage.electrum().url())]
+    {
         let (proxy, names) = socks::leading_to(url.split_once("://").unwrap().1).await;
         assert_eq!(height(through(&stage, kind, Some(proxy))).await, Ok(tip), "{kind:?}");
         let names = names.lock().unwrap().clone();
-        assert!(!names.is_empty() && names.iter().all(|name| name == "node.onion:8332"), "{kind:?}: {names:?}");
-        let sentence = height(through(&stage, kind, Some(socks::gone()))).await.unwrap_err().to_string();
+        assert!(
+            !names.is_empty() && names.iter().all(|name| name == "node.onion:8332"),
+            "{kind:?}: {names:?}"
+        );
+        let sentence =
+            height(through(&stage, kind, Some(socks::gone()))).await.unwrap_err().to_string();
         assert!(sentence.contains("the proxy socks5h://127.0.0.1:"), "{kind:?}: {sentence}");
     }
 }
@@ -50,6 +63,9 @@ async fn an_onion_server_without_a_proxy_is_told_by_its_name() {
     let stage = Stage::unlooked(Backend::Switched).await;
     for kind in [Backend::Core, Backend::Electrum] {
         let sentence = height(through(&stage, kind, None)).await.unwrap_err().to_string();
-        assert!(sentence.contains("node.onion can be reached through Tor alone: set proxy"), "{kind:?}: {sentence}");
+        assert!(
+            sentence.contains("node.onion can be reached through Tor alone: set proxy"),
+            "{kind:?}: {sentence}"
+        );
     }
 }

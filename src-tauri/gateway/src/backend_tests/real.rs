@@ -64,7 +64,11 @@ async fn a_real_bitcoin_core_announces_a_payment_at_once() {
         let sent = tokio::task::block_in_place(|| node.broadcast(&[tx])).unwrap();
         assert_eq!(sent, Broadcast::Accepted);
         while world.state(&payment) != Unconfirmed {
-            assert!(start.elapsed() < Duration::from_secs(30), "the payment was not noticed: {:?}", node.fault());
+            assert!(
+                start.elapsed() < Duration::from_secs(30),
+                "the payment was not noticed: {:?}",
+                node.fault()
+            );
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         took.push(start.elapsed());
@@ -72,7 +76,10 @@ async fn a_real_bitcoin_core_announces_a_payment_at_once() {
     end.cancel();
     watching.await.unwrap();
     took.sort();
-    println!("from the broadcast to the notification: p50 {:?}, p99 {:?}, max {:?}", took[50], took[98], took[99]);
+    println!(
+        "from the broadcast to the notification: p50 {:?}, p99 {:?}, max {:?}",
+        took[50], took[98], took[99]
+    );
 }
 
 #[tokio::test]

@@ -19,7 +19,8 @@ const OFTEN: u64 = 32;
 
 /// A transaction that pays all these payments. With higher `fees` it replaces the one before.
 fn pays_all(payer: &Payer, payments: &[PaymentRow], fees: u64) -> Transaction {
-    let outputs: Vec<(&ScriptBuf, u64)> = payments.iter().map(|it| (&it.script, it.payment.amount_sats)).collect();
+    let outputs: Vec<(&ScriptBuf, u64)> =
+        payments.iter().map(|it| (&it.script, it.payment.amount_sats)).collect();
     payer.pays(&outputs, fees, SIGNALS)
 }
 
@@ -58,15 +59,23 @@ async fn many_replacements_stay_cheap_and_any_may_be_mined() {
                 assert!(world.receipts_of(payment).len() <= 12, "a look handles few of them");
             }
         }
-        assert!(late <= early + 20, "{early} rows for four replacements, and {late} for four later ones");
-        assert!(conflicts(world) <= noted, "{noted} conflict rows at first, and later {}", conflicts(world));
+        assert!(
+            late <= early + 20,
+            "{early} rows for four replacements, and {late} for four later ones"
+        );
+        assert!(
+            conflicts(world) <= noted,
+            "{noted} conflict rows at first, and later {}",
+            conflicts(world)
+        );
 
         // A miner mines the first transaction: it counts, and the last one no longer does.
         world.finds_mined(std::slice::from_ref(&first)).await;
         for payment in &payments {
             let row = world.reload_payment(&payment.payment.id).payment;
             assert_eq!((row.state, row.paid_sats), (Confirmed, payment.payment.amount_sats));
-            let there: Vec<_> = world.receipts_of(payment).into_iter().filter(|it| !it.gone).collect();
+            let there: Vec<_> =
+                world.receipts_of(payment).into_iter().filter(|it| !it.gone).collect();
             assert_eq!(there.iter().map(|it| it.txid).collect::<Vec<_>>(), [first.compute_txid()]);
             assert_eq!(world.anomalies_of(payment), []);
         }
@@ -86,7 +95,9 @@ async fn a_replaced_zero_conf_payment_is_reversed_by_a_block() {
             ..PolicySettings::default()
         };
         let (at_once, other) = (world.payment_under(policy).await, world.payment().await);
-        world.hears(&payer.pays(&[(&at_once.script, at_once.payment.amount_sats)], 5, SIGNALS)).await;
+        world
+            .hears(&payer.pays(&[(&at_once.script, at_once.payment.amount_sats)], 5, SIGNALS))
+            .await;
         world.pass_ms(i64::from(QUIET_SECONDS + 1) * 1_000).await;
         assert_eq!(world.state(&at_once), Confirmed);
 
@@ -108,18 +119,23 @@ async fn a_replaced_transaction_that_returns_is_seen_at_once() {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
         let payments = [world.payment().await];
-        let all: Vec<Transaction> = (1..OFTEN).map(|fees| pays_all(&payer, &payments, fees)).collect();
+        let all: Vec<Transaction> =
+            (1..OFTEN).map(|fees| pays_all(&payer, &payments, fees)).collect();
         for tx in &all {
             world.hears(tx).await;
         }
-        // The last look set the receipt of `back` aside (`Tx::set_gone_aside`), and the backend still follows `back`.
+        // The last look set the receipt of `back` aside (`Tx::set_gone_aside`), and the backend
+        // still follows `back`.
         let looked_at = world.receipts_of(&payments[0]).iter().filter(|it| it.gone).count();
         let (last, back) = (all.last().unwrap(), &all[all.len() - 2 - looked_at]);
         world.sandbox().evict(last.compute_txid(), world.now_ms()).unwrap();
         world.hears(back).await;
         let receipts = world.receipts_of(&payments[0]);
         let found = receipts.iter().find(|it| it.txid == back.compute_txid());
-        assert!(found.is_some_and(|it| !it.gone && it.position == Position::Mempool), "{receipts:?}");
+        assert!(
+            found.is_some_and(|it| !it.gone && it.position == Position::Mempool),
+            "{receipts:?}"
+        );
         assert_eq!(world.state(&payments[0]), Unconfirmed);
     })
     .await;
@@ -156,12 +172,15 @@ async fn large_replacements_fill_no_disk_and_any_may_be_mined() {
     let other = ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::from_byte_array([7; 20]));
     let mut outputs = vec![(&other, 330); 3_000];
     outputs.push((&payment.script, payment.payment.amount_sats));
-    let all: Vec<Transaction> = (1..=60).map(|number| payer.pays(&outputs, 50 * number, SIGNALS)).collect();
+    let all: Vec<Transaction> =
+        (1..=60).map(|number| payer.pays(&outputs, 50 * number, SIGNALS)).collect();
     for tx in &all {
         world.hears(tx).await;
     }
     let (first, last) = (all.first().unwrap().compute_txid(), all.last().unwrap());
-    let stored = |txid| world.gateway.store.read(|reader| reader.stored_transaction(&txid)).unwrap().is_some();
+    let stored = |txid| {
+        world.gateway.store.read(|reader| reader.stored_transaction(&txid)).unwrap().is_some()
+    };
     assert!(stored(first) && !stored(last.compute_txid()));
     let bytes = world.gateway.store.read(|reader| reader.missing_bytes(payment.seq)).unwrap();
     assert!(bytes < 5_000_000, "{bytes} bytes of absent transactions are stored");

@@ -38,7 +38,8 @@ async fn a_replacement_is_seen_while_the_node_builds_its_index() {
 
 #[tokio::test]
 async fn a_missing_transaction_holds_up_no_look() {
-    for fault in [CoreFault::BuildsSpenders, CoreFault::KnowsNoOptions, CoreFault::RefusesSpenders] {
+    for fault in [CoreFault::BuildsSpenders, CoreFault::KnowsNoOptions, CoreFault::RefusesSpenders]
+    {
         let stage = Stage::new(Backend::Core).await;
         let world = stage.world();
         let payment = world.payment().await;
@@ -47,7 +48,10 @@ async fn a_missing_transaction_holds_up_no_look() {
         world.sandbox().evict(txid, world.now_ms()).unwrap();
         world.look().await;
         let receipt = &world.receipts_of(&payment)[0];
-        assert!(matches!(receipt.position, Position::Absent { .. }) && !receipt.gone, "{fault:?}: {receipt:?}");
+        assert!(
+            matches!(receipt.position, Position::Absent { .. }) && !receipt.gone,
+            "{fault:?}: {receipt:?}"
+        );
         assert_eq!(world.state(&payment), Unconfirmed, "{fault:?}");
         let other = world.payment().await;
         world.pay(&other, other.payment.amount_sats).await;

@@ -1,5 +1,5 @@
-//! A backend that asks about single scripts: the scripts it asks about, their cost, and payments that were not asked
-//! about.
+//! A backend that asks about single scripts: the scripts it asks about, their cost, and payments
+//! that were not asked about.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,5 +1,5 @@
-//! A gateway over a sandbox's chain, through the backend under test. The customer, the miner and the clock are always
-//! the sandbox's.
+//! A gateway over a sandbox's chain, through the backend under test. The customer, the miner and
+//! the clock are always the sandbox's.
 
 mod shown;
 
@@ -113,15 +113,22 @@ impl Stage {
             Backend::Electrs => Backend::Electrum,
             other => other,
         };
-        Self { world: None, backend, asked, server: None, chosen: None, heard: None, waits, folder }.with(world)
+        Self { world: None, backend, asked, server: None, chosen: None, heard: None, waits, folder }
+            .with(world)
     }
 
-    /// The same gateway, whose backend no longer waits for notices or follows the sandbox. Also returns that backend.
+    /// The same gateway, whose backend no longer waits for notices or follows the sandbox. Also
+    /// returns that backend.
     pub fn alone(mut self) -> (Self, Arc<CoreChain>) {
         let chain = Arc::clone(self.heard.as_ref().unwrap());
         let world = self.world.take().unwrap();
         let instance = Some(world.sandbox().identity());
-        let shown = Shown { chain: Arc::clone(&chain) as Arc<dyn Chain>, instance, followed: None, receiver: None };
+        let shown = Shown {
+            chain: Arc::clone(&chain) as Arc<dyn Chain>,
+            instance,
+            followed: None,
+            receiver: None,
+        };
         self.world = Some(world.with_chain(|_| Arc::new(shown)));
         (self, chain)
     }
@@ -159,12 +166,15 @@ impl Stage {
 
     /// Options for the server whose turn it is.
     fn options(&self, answered_within: Duration) -> BackendOptions {
-        let core = |cookie_file: &std::path::Path| Some(Credentials::CookieFile(cookie_file.to_owned()));
+        let core =
+            |cookie_file: &std::path::Path| Some(Credentials::CookieFile(cookie_file.to_owned()));
         let (credentials, urls) = match (self.server.as_ref().unwrap(), self.asked) {
             (Server::Core(node), _) | (Server::Each { node, .. }, Backend::Core) => {
                 (core(node.cookie_file()), vec![node.url()])
             }
-            (Server::Electrum(server) | Server::Each { electrum: server, .. }, _) => (None, vec![server.url()]),
+            (Server::Electrum(server) | Server::Each { electrum: server, .. }, _) => {
+                (None, vec![server.url()])
+            }
             (Server::Two(first, second), _) => (None, vec![first.url(), second.url()]),
             (Server::Real(real), asked) => match (asked, &real.electrs) {
                 (Backend::Electrum, Some(electrs)) => (None, vec![electrs.url()]),
@@ -195,12 +205,14 @@ impl Stage {
         self.asked = to;
         let options = Mutex::new(Some(self.options(AT_LEISURE)));
         let chosen = Arc::clone(self.chosen.as_ref().unwrap());
-        self.world = Some(world.with_chain(|chain| Arc::new(SetMeanwhile { chain, chosen, when, options })));
+        self.world =
+            Some(world.with_chain(|chain| Arc::new(SetMeanwhile { chain, chosen, when, options })));
         self
     }
 
-    /// Sets the server of this kind as the backend, if there are several. With two servers of one kind, `Core` makes
-    /// the first hang up from now on, `Electrum` the second, and any other value neither.
+    /// Sets the server of this kind as the backend, if there are several. With two servers of one
+    /// kind, `Core` makes the first hang up from now on, `Electrum` the second, and any other value
+    /// neither.
     pub fn switch(&mut self, to: Backend) {
         if matches!(self.backend, Backend::Switched | Backend::Electrs) {
             self.asked = to;
@@ -226,14 +238,17 @@ impl Stage {
     }
 
     pub fn electrum(&self) -> &ElectrumNode {
-        let Some(Server::Electrum(server) | Server::Each { electrum: server, .. }) = &self.server else {
+        let Some(Server::Electrum(server) | Server::Each { electrum: server, .. }) = &self.server
+        else {
             panic!("the stage has no Electrum server")
         };
         server
     }
 
     pub fn two(&self) -> [&ElectrumNode; 2] {
-        let Some(Server::Two(first, second)) = &self.server else { panic!("the stage has no two servers") };
+        let Some(Server::Two(first, second)) = &self.server else {
+            panic!("the stage has no two servers")
+        };
         [first, second]
     }
 
@@ -252,7 +267,11 @@ impl Stage {
             let clock = Arc::clone(&clock);
             Box::new(move || clock.now().ms())
         };
-        let node = || Arc::new(CoreNode::start(Arc::clone(&sandbox), self.folder.path(), its_clock()).unwrap());
+        let node = || {
+            Arc::new(
+                CoreNode::start(Arc::clone(&sandbox), self.folder.path(), its_clock()).unwrap(),
+            )
+        };
         let electrum = || ElectrumNode::start(Arc::clone(&sandbox), its_clock()).unwrap();
         let mut followed = None;
         self.server = match self.backend {
@@ -261,21 +280,31 @@ impl Stage {
             Backend::Electrum => Some(Server::Electrum(electrum())),
             Backend::Two => Some(Server::Two(electrum(), electrum())),
             Backend::Switched => Some(Server::Each { node: node(), electrum: electrum() }),
-            Backend::Bitcoind | Backend::BitcoindZmq | Backend::BitcoindBlocksOnly | Backend::Electrs => {
+            Backend::Bitcoind
+            | Backend::BitcoindZmq
+            | Backend::BitcoindBlocksOnly
+            | Backend::Electrs => {
                 let real = match self.server.take() {
                     Some(Server::Real(real)) => real,
                     _ => Arc::new(Real::start(self.backend, self.folder.path())),
                 };
                 let clock = Arc::clone(&clock);
-                followed = Some(Followed { real: Arc::clone(&real), sandbox: Arc::clone(&sandbox), clock });
+                followed = Some(Followed {
+                    real: Arc::clone(&real),
+                    sandbox: Arc::clone(&sandbox),
+                    clock,
+                });
                 Some(Server::Real(real))
             }
         };
         self.world = Some(match (self.backend, &self.server) {
-            (Backend::ByScript, _) => world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox))),
+            (Backend::ByScript, _) => {
+                world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)))
+            }
             (_, None) => world,
             (Backend::CoreZmq | Backend::BitcoindZmq, Some(server)) => {
-                let chain = Arc::new(CoreChain::new(&heard_options(server), Handle::current()).unwrap());
+                let chain =
+                    Arc::new(CoreChain::new(&heard_options(server), Handle::current()).unwrap());
                 let receiver = self.waits.then(|| NoticeReceiver {
                     chain: Arc::clone(&chain),
                     by: server.node(),
@@ -291,7 +320,9 @@ impl Stage {
                 self.chosen = Some(Arc::clone(&chosen));
                 self.wait(AT_LEISURE);
                 let instance = Some(sandbox.identity());
-                world.with_chain(|_| Arc::new(Shown { chain: chosen, instance, followed, receiver: None }))
+                world.with_chain(|_| {
+                    Arc::new(Shown { chain: chosen, instance, followed, receiver: None })
+                })
             }
         });
         self
@@ -334,15 +365,23 @@ impl Real {
     }
 }
 
-/// Options for a node with notices over ZeroMQ. All pauses are short, but a test must request the lists.
+/// Options for a node with notices over ZeroMQ. All pauses are short, but a test must request the
+/// lists.
 fn heard_options(server: &Server) -> CoreOptions {
     let (url, zmq_url, cookie_file) = match server {
         Server::Core(node) => (node.url(), node.zmq_url(), node.cookie_file().to_owned()),
-        Server::Real(real) => (real.node.url(), real.node.zmq_url().unwrap(), real.node.cookie_file()),
+        Server::Real(real) => {
+            (real.node.url(), real.node.zmq_url().unwrap(), real.node.cookie_file())
+        }
         _ => panic!("no node publishes over ZeroMQ"),
     };
     let soon = Duration::from_millis(100);
-    let pace = NoticesPace { reached_within: soon, pause: soon, silent_after: soon, listed_every: AT_LEISURE };
+    let pace = NoticesPace {
+        reached_within: soon,
+        pause: soon,
+        silent_after: soon,
+        listed_every: AT_LEISURE,
+    };
     CoreOptions {
         url,
         credentials: Credentials::CookieFile(cookie_file),
@@ -353,6 +392,17 @@ fn heard_options(server: &Server) -> CoreOptions {
     }
 }
 
-pub fn options(node: &CoreNode, credentials: Credentials, answered_within: Duration) -> CoreOptions {
-    CoreOptions { url: node.url(), credentials, network: Network::Regtest, answered_within, proxy: None, notices: None }
+pub fn options(
+    node: &CoreNode,
+    credentials: Credentials,
+    answered_within: Duration,
+) -> CoreOptions {
+    CoreOptions {
+        url: node.url(),
+        credentials,
+        network: Network::Regtest,
+        answered_within,
+        proxy: None,
+        notices: None,
+    }
 }

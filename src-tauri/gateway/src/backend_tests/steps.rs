@@ -35,7 +35,8 @@ pub enum Step {
     TakeBack {
         which: usize,
     },
-    /// The customer replaces a transaction, and pays this percentage of its amount to the same address.
+    /// The customer replaces a transaction, and pays this percentage of its amount to the same
+    /// address.
     PayAnew {
         which: usize,
         percent: u64,
@@ -186,7 +187,8 @@ impl Numbers {
             11..=13 => Step::Mine { count: 1 + self.below(3) as u32, empty: self.below(4) == 0 },
             14 => Step::Reorganise { depth, keep },
             15 => Step::Pass {
-                ms: [PAST_THE_QUIET_TIME_MS, 600_000, PAST_THE_DEADLINE_MS, PAST_THE_GRACE_MS][self.below(4) as usize],
+                ms: [PAST_THE_QUIET_TIME_MS, 600_000, PAST_THE_DEADLINE_MS, PAST_THE_GRACE_MS]
+                    [self.below(4) as usize],
             },
             16 => Step::PayOut { sats: 50_000 + 10_000 * self.below(10) },
             17 => Step::Bump { which },

@@ -60,14 +60,18 @@ async fn told(world: &World) -> (Vec<String>, Option<String>) {
     let status = ask(&world.app, Status {}, &Actor::panel()).await.unwrap();
     let doctor = ask(&world.app, Doctor {}, &Actor::panel()).await.unwrap();
     let chain = doctor.checks.into_iter().find(|check| check.name == "chain").unwrap();
-    (status.warnings.into_iter().map(|it| it.message).collect(), (!chain.ok).then_some(chain.message))
+    (
+        status.warnings.into_iter().map(|it| it.message).collect(),
+        (!chain.ok).then_some(chain.message),
+    )
 }
 
 fn height(world: &World) -> u32 {
     world.sandbox().tip().unwrap().height
 }
 
-/// A block with the customer's payment, five minutes after the payment was made. The backend does not see it yet.
+/// A block with the customer's payment, five minutes after the payment was made. The backend does
+/// not see it yet.
 async fn is_paid_in_minute_five(world: &World, payment: &PaymentRow) {
     pass_minutes(world, 5).await;
     world.customer_pays(payment, payment.payment.amount_sats);
@@ -113,7 +117,8 @@ async fn a_payment_at_a_still_node_closes_after_a_day() {
     stage.node().misbehave(None);
     mine(world).await;
     mine(world).await;
-    let anomalies = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+    let anomalies =
+        world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
     assert_eq!(anomalies[0].anomaly.kind, AnomalyKind::LatePayment);
     let record: Vec<_> = world.notified_field(&anomalies[0].anomaly.id, "message");
     assert!(record[0].contains("arrived in time, but was seen too late"), "{record:?}");
@@ -136,7 +141,10 @@ async fn old_best_blocks_close_nothing_over_any_server() {
         pass_minutes(world, 28).await;
         assert_eq!((world.state(&payment), world.state(&unpaid)), (New, New), "{backend:?}");
         let (warnings, fault) = told(world).await;
-        assert!(warnings.iter().any(|told| told.contains("best block is 103 minutes old")), "{warnings:?}");
+        assert!(
+            warnings.iter().any(|told| told.contains("best block is 103 minutes old")),
+            "{warnings:?}"
+        );
         assert!(fault.is_some_and(|told| told.contains("best block is 103 minutes old")));
         if backend == Backend::Electrum {
             stage.electrum().misbehave(None);
@@ -156,7 +164,8 @@ async fn a_backend_that_stands_still_accepts_nothing_unconfirmed() {
         let stage = stage(backend).await;
         let world = stage.world();
         pass_minutes(world, 91).await;
-        let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        let up_to_50 =
+            PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
         let payment = world.payment_under(up_to_50).await;
         world.pay(&payment, payment.payment.amount_sats).await;
         pass_minutes(world, 3).await;
@@ -184,7 +193,8 @@ async fn a_node_that_relays_nothing_is_without_a_mempool() {
     let world = stage.world();
     stage.node().misbehave(CoreFault::BlocksOnly);
     world.look().await;
-    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let up_to_50 =
+        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
     let (paid, late) = (world.payment_under(up_to_50).await, world.payment().await);
     world.pay(&paid, paid.payment.amount_sats).await;
     pass_minutes(world, 20).await;
@@ -194,7 +204,11 @@ async fn a_node_that_relays_nothing_is_without_a_mempool() {
     for _ in 0..4 {
         pass_minutes(world, 30).await;
         mine(world).await;
-        assert_eq!(world.state(&late), New, "blocks up to two hours after the deadline do not close");
+        assert_eq!(
+            world.state(&late),
+            New,
+            "blocks up to two hours after the deadline do not close"
+        );
     }
     let (_, fault) = told(world).await;
     assert!(fault.is_some_and(|told| told.contains("-blocksonly")));
@@ -203,7 +217,8 @@ async fn a_node_that_relays_nothing_is_without_a_mempool() {
     assert_eq!(world.state(&late), Expired);
 }
 
-/// A real node beside the stage's. The clock's leaps break connections, so a test connects when it matters.
+/// A real node beside the stage's. The clock's leaps break connections, so a test connects when it
+/// matters.
 struct Peer {
     node: Bitcoind,
     _folder: TempDir,
@@ -266,7 +281,10 @@ async fn an_old_best_block_of_a_real_node_closes_nothing() {
     world.look().await;
     assert_eq!(world.state(&payment), New);
     let fault = told(world).await.1;
-    assert!(fault.as_ref().is_some_and(|told| told.contains("best block is 103 minutes old")), "{fault:?}");
+    assert!(
+        fault.as_ref().is_some_and(|told| told.contains("best block is 103 minutes old")),
+        "{fault:?}"
+    );
 }
 
 #[tokio::test]
@@ -278,7 +296,8 @@ async fn a_real_node_that_relays_nothing_is_without_a_mempool() {
     world.look().await;
     let fault = told(world).await.1;
     assert!(fault.as_ref().is_some_and(|told| told.contains("-blocksonly")), "{fault:?}");
-    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let up_to_50 =
+        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
     let paid = world.payment_under(up_to_50).await;
     world.pay(&paid, paid.payment.amount_sats).await;
     pass_minutes(world, 5).await;

@@ -1,5 +1,5 @@
-//! A stranger listens at the port of a stopped node and shows another chain. The stranger's claims count for nothing:
-//! the headers show the work.
+//! A stranger listens at the port of a stopped node and shows another chain. The stranger's claims
+//! count for nothing: the headers show the work.
 
 use std::sync::Arc;
 
@@ -45,8 +45,11 @@ async fn thief() -> (Stage, PaymentRow, Arc<Sandbox>, TempDir) {
     let world = stage.world();
     world.mine(30).await;
     let payment = world.payment().await;
-    let thief = Sandbox::open(&folder.path().join("sandbox.db"), world.now_ms() + 3_600_000).unwrap();
-    thief.pay_many(&[(payment.script.clone(), payment.payment.amount_sats)], world.now_ms()).unwrap();
+    let thief =
+        Sandbox::open(&folder.path().join("sandbox.db"), world.now_ms() + 3_600_000).unwrap();
+    thief
+        .pay_many(&[(payment.script.clone(), payment.payment.amount_sats)], world.now_ms())
+        .unwrap();
     thief.mine(1, false, world.now_ms() + 3_600_000).unwrap();
     (stage, payment, Arc::new(thief), folder)
 }
@@ -63,7 +66,11 @@ async fn a_stranger_at_the_nodes_port_confirms_nothing() {
         let sentence = refused(world).await;
         assert!(sentence.contains("has less work behind it"), "{sentence}");
         assert_eq!(world.state(&payment), New);
-        assert_eq!((watched(world), given_above(world, &payment)), before, "the known chain is unchanged");
+        assert_eq!(
+            (watched(world), given_above(world, &payment)),
+            before,
+            "the known chain is unchanged"
+        );
         goes_on(&stage, &payment).await;
         assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is the same chain");
     }
@@ -74,7 +81,8 @@ async fn a_node_that_denies_its_own_blocks_is_refused() {
     let stage = Stage::new(Backend::Core).await;
     stage.world().mine(30).await;
     let payment = stage.world().payment().await;
-    let stage = stage.restart(|world| drop(world.sandbox().mine(1, false, world.now_ms()).unwrap())).await;
+    let stage =
+        stage.restart(|world| drop(world.sandbox().mine(1, false, world.now_ms()).unwrap())).await;
     let world = stage.world();
     let before = (watched(world), given_above(world, &payment));
     stage.node().misbehave(CoreFault::Denies);
@@ -107,5 +115,8 @@ async fn after_a_forged_high_chain_the_error_names_the_remedy() {
     misled(stage.world(), 2_000_000).await;
     let stage = stage.restart(|_| ()).await;
     let sentence = refused(stage.world()).await;
-    assert!(sentence.contains("block 2000000") && sentence.contains("wallet restore --birthday"), "{sentence}");
+    assert!(
+        sentence.contains("block 2000000") && sentence.contains("wallet restore --birthday"),
+        "{sentence}"
+    );
 }

@@ -1,5 +1,5 @@
-//! A merchant sets another kind of server as the backend. The new server continues where the earlier one stopped, and
-//! gets no more trust than the earlier one.
+//! A merchant sets another kind of server as the backend. The new server continues where the
+//! earlier one stopped, and gets no more trust than the earlier one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -170,7 +170,10 @@ async fn a_pruned_node_continues_if_a_server_showed_all_scripts() {
     stage.node().misbehave(CoreFault::Pruned(tip - 50));
     stage.switch(Backend::Core);
     let sentence = stage.world().app.watcher.look().await.unwrap_err().to_string();
-    assert!(sentence.contains("has pruned block"), "the pruned blocks may hold other payments: {sentence}");
+    assert!(
+        sentence.contains("has pruned block"),
+        "the pruned blocks may hold other payments: {sentence}"
+    );
     stage.switch(Backend::Electrum);
     // More than two rounds over all scripts.
     for _ in 0..16 {
@@ -198,10 +201,11 @@ async fn a_payment_that_a_server_hid_is_found_by_the_next_node() {
     // Deeper than the blocks that a node always reads again.
     world.sandbox().mine(30, false, world.now_ms()).unwrap();
     world.look().await;
-    let receipts = |world: &World| world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
+    let receipts =
+        |world: &World| world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
     assert_eq!(receipts(world), [], "the server hides it");
-    // More than two rounds over all scripts. A look stores the result of the rounds if it finds changes, or after a
-    // minute. These looks find no changes.
+    // More than two rounds over all scripts. A look stores the result of the rounds if it finds
+    // changes, or after a minute. These looks find no changes.
     let whole_up_to = || Token::read(&watched(world).unwrap().cursor.token).unwrap().whole_up_to;
     let before = whole_up_to();
     for _ in 0..16 {
@@ -266,7 +270,11 @@ async fn a_server_set_during_a_restored_copys_look_voids_that_look() {
         world.look().await;
     }
     assert_eq!(restore().state, RestoreState::Looked);
-    assert!(restore().asked.addresses >= 30, "the server was asked about each: {:?}", restore().asked);
+    assert!(
+        restore().asked.addresses >= 30,
+        "the server was asked about each: {:?}",
+        restore().asked
+    );
 }
 
 #[tokio::test]
@@ -279,6 +287,9 @@ async fn a_server_set_while_a_look_is_prepared_voids_that_look() {
     let stage = stage.switching_in_a_look(Backend::Electrum, When::Prepared);
     let world = stage.world();
     let why = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(why.contains("replaced in the settings"), "the scripts for the new server were not read: {why}");
+    assert!(
+        why.contains("replaced in the settings"),
+        "the scripts for the new server were not read: {why}"
+    );
     world.look().await;
 }

@@ -1,9 +1,11 @@
-//! Moves of the chain, the miner and the payer that affect a payment, through every backend. The result is always the
-//! one that the interface defines.
+//! Moves of the chain, the miner and the payer that affect a payment, through every backend. The
+//! result is always the one that the interface defines.
 
 use bitcoin::{Sequence, Txid};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
-use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
+use tillgate_domain::payment::PaymentState::{
+    self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid,
+};
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 use tillgate_store::payments::PaymentRow;
@@ -55,7 +57,8 @@ async fn a_transaction_malleated_before_its_block_pays_once() {
             world.mine(6).await;
             assert_eq!(stands(world, &payment), (Confirmed, price(&payment)));
             assert_eq!(world.anomalies_of(&payment), []);
-            let gone: Vec<Txid> = world.receipts_of(&payment).iter().filter(|it| it.gone).map(|it| it.txid).collect();
+            let gone: Vec<Txid> =
+                world.receipts_of(&payment).iter().filter(|it| it.gone).map(|it| it.txid).collect();
             assert_eq!(gone, [tx.compute_txid()]);
             world.check_money();
         }
@@ -76,7 +79,10 @@ async fn another_signature_under_the_same_id_changes_nothing() {
         assert_ne!(other.compute_wtxid(), tx.compute_wtxid());
         world.finds_mined(&[other]).await;
         world.mine(2).await;
-        assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED", "CONFIRMED"]);
+        assert_eq!(
+            world.notified_field(&payment.payment.id, "status"),
+            ["UNCONFIRMED", "CONFIRMED"]
+        );
         assert_eq!((world.receipts_of(&payment).len(), world.anomalies_of(&payment)), (1, vec![]));
         world.check_money();
     })
@@ -111,7 +117,8 @@ async fn a_transaction_without_the_rbf_signal_is_replaced_too() {
 #[tokio::test]
 async fn a_dropped_transaction_counts_when_it_is_seen_again_or_mined() {
     through_every_backend(async |stage| {
-        // A stranger broadcasts the transaction again, a miner who kept it mines it, or it is mined after 14 days.
+        // A stranger broadcasts the transaction again, a miner who kept it mines it, or it is mined
+        // after 14 days.
         for (days, is_mined) in [(0, false), (13, true), (15, true)] {
             let world = stage.world();
             let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -121,11 +128,16 @@ async fn a_dropped_transaction_counts_when_it_is_seen_again_or_mined() {
             world.takes_broadcasts(false);
             world.sandbox().evict(tx.compute_txid(), world.now_ms()).unwrap();
             world.look().await;
-            assert_eq!(stands(world, &payment), (Unconfirmed, price(&payment)), "a dropped transaction may come back");
+            assert_eq!(
+                stands(world, &payment),
+                (Unconfirmed, price(&payment)),
+                "a dropped transaction may come back"
+            );
             world.sandbox().mine(1, true, world.now_ms()).unwrap();
             world.look().await;
             world.pass_ms(days * DAY_MS).await;
-            let (state, paid_sats) = if days < 14 { (Unconfirmed, price(&payment)) } else { (Invalid, 0) };
+            let (state, paid_sats) =
+                if days < 14 { (Unconfirmed, price(&payment)) } else { (Invalid, 0) };
             assert_eq!(stands(world, &payment), (state, paid_sats), "after {days} days");
             if is_mined {
                 world.finds_mined(&[tx]).await;
@@ -138,8 +150,11 @@ async fn a_dropped_transaction_counts_when_it_is_seen_again_or_mined() {
             world.takes_broadcasts(true);
             assert_eq!(stands(world, &payment), (Confirmed, price(&payment)), "after {days} days");
             world.mine(2).await;
-            let open: Vec<_> =
-                world.anomalies_of(&payment).into_iter().filter(|(_, state, _)| *state == Resolution::Open).collect();
+            let open: Vec<_> = world
+                .anomalies_of(&payment)
+                .into_iter()
+                .filter(|(_, state, _)| *state == Resolution::Open)
+                .collect();
             assert_eq!(open, []);
             world.check_money();
         }
@@ -160,7 +175,10 @@ async fn two_outputs_are_one_sum_for_the_shop_and_two_coins() {
         assert_eq!(stands(world, &payment), (Unconfirmed, price(&payment)));
         let told = world.notified(&payment.payment.id).remove(0);
         let transactions = told["btcTransactions"].as_array().unwrap();
-        assert_eq!((transactions.len(), &transactions[0]["btcTxId"]), (1, &serde_json::json!(txid.to_string())));
+        assert_eq!(
+            (transactions.len(), &transactions[0]["btcTxId"]),
+            (1, &serde_json::json!(txid.to_string()))
+        );
         assert_eq!(transactions[0]["btcAmount"], told["amountBtc"]);
         world.mine(2).await;
         let coins = world.gateway.store.read(|reader| reader.coins()).unwrap();
@@ -171,7 +189,10 @@ async fn two_outputs_are_one_sum_for_the_shop_and_two_coins() {
         let payout = world.approved_payout(two + 1_000).await;
         world.send().await;
         world.mine_and_pass(1).await;
-        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+        assert_eq!(
+            (world.payout_state(&payout), world.outputs_of(&payout)),
+            (PayoutState::Sent, 1)
+        );
         world.check_money();
     })
     .await;
@@ -182,7 +203,8 @@ async fn dust_counts_but_no_payout_spends_it() {
     through_every_backend(async |stage| {
         let world = stage.world();
         world.make_wallet().await;
-        let (payment, untouched) = (world.payment_to_wallet().await, world.payment_to_wallet().await);
+        let (payment, untouched) =
+            (world.payment_to_wallet().await, world.payment_to_wallet().await);
         let payer = Payer::with_coin(world, Kind::Segwit).await;
         let outputs = [(&payment.script, DUST_SATS), (&payment.script, 0), (&untouched.script, 0)];
         let dust = payer.pays(&outputs, 1, SIGNALS);
@@ -228,14 +250,21 @@ async fn a_payment_in_fifty_transactions_is_one_payment() {
         assert_eq!(stands(world, &payment), (Unconfirmed, price(&payment)));
         world.mine(3).await;
         assert_eq!(stands(world, &payment), (Confirmed, price(&payment)));
-        assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]);
+        assert_eq!(
+            world.notified_field(&payment.payment.id, "status"),
+            ["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]
+        );
         assert_eq!((told(world, &payment).len(), world.anomalies_of(&payment)), (50, vec![]));
         // The transactions leave the chain, and come back.
         world.sandbox().reorg(3, true, world.now_ms()).unwrap();
         world.look().await;
         assert_eq!(stands(world, &payment), (Confirmed, price(&payment)));
         world.mine(1).await;
-        assert_eq!(world.notified(&payment.payment.id).len(), 3, "the return causes no notification");
+        assert_eq!(
+            world.notified(&payment.payment.id).len(),
+            3,
+            "the return causes no notification"
+        );
         world.check_money();
     })
     .await;
@@ -257,8 +286,16 @@ async fn an_address_paid_years_later_or_while_off_is_reported_late() {
         world.customer_pays(&old[0], 20_000);
         world.customer_pays(&paid, 30_000);
         world.mine(2).await;
-        world.looks_until("a late payment is noticed after years", || !world.anomalies_of(&old[0]).is_empty()).await;
-        world.looks_until("an extra payment is noticed after years", || !world.anomalies_of(&paid).is_empty()).await;
+        world
+            .looks_until("a late payment is noticed after years", || {
+                !world.anomalies_of(&old[0]).is_empty()
+            })
+            .await;
+        world
+            .looks_until("an extra payment is noticed after years", || {
+                !world.anomalies_of(&paid).is_empty()
+            })
+            .await;
 
         // One address is paid while the gateway is down, another once it is back.
         let (down, again) = (&old[1], &old[2]);
@@ -270,10 +307,16 @@ async fn an_address_paid_years_later_or_while_off_is_reported_late() {
             .await;
         let world = stage.world();
         world.look().await;
-        world.looks_until("a payment while down is noticed", || !world.anomalies_of(down).is_empty()).await;
+        world
+            .looks_until("a payment while down is noticed", || !world.anomalies_of(down).is_empty())
+            .await;
         world.pay(again, 50_000).await;
         world.mine(2).await;
-        world.looks_until("a payment after the restart is noticed", || !world.anomalies_of(again).is_empty()).await;
+        world
+            .looks_until("a payment after the restart is noticed", || {
+                !world.anomalies_of(again).is_empty()
+            })
+            .await;
 
         use AnomalyKind::{ExtraPayment, LatePayment};
         for (payment, kind, sats) in [
@@ -283,7 +326,11 @@ async fn an_address_paid_years_later_or_while_off_is_reported_late() {
             (again, LatePayment, 50_000),
         ] {
             assert_eq!(world.anomalies_of(payment), [(kind, Resolution::Open, sats)]);
-            let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+            let rows = world
+                .gateway
+                .store
+                .read(|reader| reader.anomalies_of_payment(payment.seq))
+                .unwrap();
             assert_eq!(world.notified_field(&rows[0].anomaly.id, "resolution"), ["OPEN"]);
         }
         assert_eq!(stands(world, &paid), (Confirmed, price(&paid)));
@@ -310,7 +357,10 @@ async fn a_replacement_or_drop_while_off_is_seen_by_the_first_look() {
         let world = stage.world();
         world.look().await;
         assert_eq!((world.state(&replaced), world.state(&dropped)), (New, Unconfirmed));
-        assert!(world.receipts_of(&dropped)[0].position.is_absent(), "a missing transaction counts");
+        assert!(
+            world.receipts_of(&dropped)[0].position.is_absent(),
+            "a missing transaction counts"
+        );
     })
     .await;
 }

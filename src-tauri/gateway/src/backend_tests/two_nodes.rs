@@ -37,17 +37,26 @@ impl Two {
         let [first, second] = [0, 1].map(|number: usize| {
             let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
             let clock = Arc::clone(&world.gateway.clock);
-            CoreNode::start(sandbox, folders[number].path(), Box::new(move || clock.now().ms())).unwrap()
+            CoreNode::start(sandbox, folders[number].path(), Box::new(move || clock.now().ms()))
+                .unwrap()
         });
         let active = Active::default();
-        let of = |node: &CoreNode| options(node, Credentials::CookieFile(node.cookie_file().to_owned()), AT_LEISURE);
-        let notices =
-            NoticesOptions { url: first.zmq_url(), proxy: None, pace: NoticesPace::USUAL, waker: active.waker(0) };
+        let of = |node: &CoreNode| {
+            options(node, Credentials::CookieFile(node.cookie_file().to_owned()), AT_LEISURE)
+        };
+        let notices = NoticesOptions {
+            url: first.zmq_url(),
+            proxy: None,
+            pace: NoticesPace::USUAL,
+            waker: active.waker(0),
+        };
         let hears = CoreOptions { notices: Some(notices), ..of(&first) };
         let heard = Arc::new(CoreChain::new(&hears, Handle::current()).unwrap());
         let other = Arc::new(CoreChain::new(&of(&second), Handle::current()).unwrap());
-        let named: Vec<(String, Arc<dyn Chain>)> =
-            vec![("first".to_owned(), Arc::clone(&heard) as Arc<dyn Chain>), ("second".to_owned(), other)];
+        let named: Vec<(String, Arc<dyn Chain>)> = vec![
+            ("first".to_owned(), Arc::clone(&heard) as Arc<dyn Chain>),
+            ("second".to_owned(), other),
+        ];
         let both = Servers::new(named, Network::Regtest, active);
         Self { world, first, second, heard, both, _folders: folders }
     }
@@ -55,7 +64,8 @@ impl Two {
     /// Makes a payment between strangers, which the first node announces.
     fn pay(&self) {
         let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([7; 20]));
-        let pay = Pay { script, amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
+        let pay =
+            Pay { script, amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
         self.world.sandbox().pay(pay, self.world.now_ms()).unwrap();
     }
 

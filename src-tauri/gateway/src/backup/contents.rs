@@ -24,7 +24,7 @@ const COPY_BYTES: usize = 64 * 1_024;
 /// Describes a backup and lists its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Manifest {
+pub struct Manifest {
     /// `test` or `production`.
     pub environment: String,
     /// Id of the installation that owned the secrets.
@@ -39,7 +39,7 @@ pub(super) struct Manifest {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Part {
+pub struct Part {
     /// [`DATABASE`] or [`SANDBOX`].
     pub name: String,
     pub bytes: u64,
@@ -48,7 +48,7 @@ pub(super) struct Part {
 /// Secrets by the name of their purpose, wiped when dropped.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Secrets(BTreeMap<String, String>);
+pub struct Secrets(BTreeMap<String, String>);
 
 impl Drop for Secrets {
     fn drop(&mut self) {
@@ -57,37 +57,39 @@ impl Drop for Secrets {
 }
 
 impl Secrets {
-    pub(super) fn put(&mut self, purpose: Purpose, secret: &Secret) {
+    pub fn put(&mut self, purpose: Purpose, secret: &Secret) {
         self.0.insert(purpose.as_str().to_owned(), secret.reveal().to_owned());
     }
 
-    pub(super) fn get(&self, purpose: Purpose) -> Option<Secret> {
+    pub fn get(&self, purpose: Purpose) -> Option<Secret> {
         self.0.get(purpose.as_str()).cloned().map(Secret::new)
     }
 }
 
 /// Writes the manifest and the secrets. The files must follow.
-pub(super) fn write_head(to: &mut impl Write, manifest: &Manifest, secrets: &Secrets) -> io::Result<()> {
+pub fn write_head(to: &mut impl Write, manifest: &Manifest, secrets: &Secrets) -> io::Result<()> {
     write_short(to, &serde_json::to_vec(manifest)?)?;
     write_short(to, &Zeroizing::new(serde_json::to_vec(secrets)?))
 }
 
 /// Reads the manifest and the secrets. Refuses secrets and files that this program does not know.
-pub(super) fn read_head(from: &mut impl Read) -> Result<(Manifest, Secrets), BackupError> {
+pub fn read_head(from: &mut impl Read) -> Result<(Manifest, Secrets), BackupError> {
     let manifest: Manifest =
         serde_json::from_slice(&read_short(from, LIST_MAX)?).map_err(|_| BackupError::NewerForm)?;
-    let secrets: Secrets =
-        serde_json::from_slice(&read_short(from, SECRETS_MAX)?).map_err(|_| BackupError::NewerForm)?;
+    let secrets: Secrets = serde_json::from_slice(&read_short(from, SECRETS_MAX)?)
+        .map_err(|_| BackupError::NewerForm)?;
     let known = |name: &String| Purpose::ALL.iter().any(|purpose| purpose.as_str() == name);
     let names: Vec<&str> = manifest.files.iter().map(|part| part.name.as_str()).collect();
-    if !secrets.0.keys().all(known) || !matches!(names.as_slice(), [DATABASE] | [DATABASE, SANDBOX]) {
+    if !secrets.0.keys().all(known) || !matches!(names.as_slice(), [DATABASE] | [DATABASE, SANDBOX])
+    {
         return Err(BackupError::NewerForm);
     }
     Ok((manifest, secrets))
 }
 
-/// Writes the first `bytes` bytes of a file. Calls `goes_on` before each piece, and stops if it returns `false`.
-pub(super) fn write_file(
+/// Writes the first `bytes` bytes of a file. Calls `goes_on` before each piece, and stops if it
+/// returns `false`.
+pub fn write_file(
     to: &mut impl Write,
     file: &Path,
     bytes: u64,
@@ -98,7 +100,7 @@ pub(super) fn write_file(
 }
 
 /// Unpacks the next file into `folder`, readable only for its owner, and syncs it.
-pub(super) fn unpack(
+pub fn unpack(
     from: &mut impl Read,
     part: &Part,
     folder: &Path,
@@ -106,17 +108,28 @@ pub(super) fn unpack(
 ) -> Result<(), BackupError> {
     let path = folder.join(&part.name);
     let mut file = create_private(&path).map_err(BackupError::at("creating", &path))?;
-    copy(from, &mut file, part.bytes, goes_on, BackupError::reading, BackupError::at("writing", &path))?;
+    copy(
+        from,
+        &mut file,
+        part.bytes,
+        goes_on,
+        BackupError::reading,
+        BackupError::at("writing", &path),
+    )?;
     file.sync_all().map_err(BackupError::at("writing", &path))
 }
 
 /// Reads the next file and discards it.
-pub(super) fn skip(from: &mut impl Read, part: &Part, goes_on: &dyn Fn() -> bool) -> Result<(), BackupError> {
+pub fn skip(
+    from: &mut impl Read,
+    part: &Part,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(), BackupError> {
     copy(from, &mut io::sink(), part.bytes, goes_on, BackupError::reading, BackupError::writing)
 }
 
 /// Refuses bytes after the last file.
-pub(super) fn ends(from: &mut impl Read) -> Result<(), BackupError> {
+pub fn ends(from: &mut impl Read) -> Result<(), BackupError> {
     match from.read(&mut [0]).map_err(BackupError::reading)? {
         0 => Ok(()),
         _ => Err(BackupError::Damaged),
@@ -124,7 +137,7 @@ pub(super) fn ends(from: &mut impl Read) -> Result<(), BackupError> {
 }
 
 /// Creates a file that only its owner can read. Refuses if the path exists.
-pub(super) fn create_private(path: &Path) -> io::Result<File> {
+pub fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -172,7 +185,8 @@ fn read_short(from: &mut impl Read, longest: u32) -> Result<Zeroizing<Vec<u8>>, 
     if length > longest {
         return Err(BackupError::Damaged);
     }
-    let mut bytes = Zeroizing::new(vec![0; usize::try_from(length).map_err(|_| BackupError::Damaged)?]);
+    let mut bytes =
+        Zeroizing::new(vec![0; usize::try_from(length).map_err(|_| BackupError::Damaged)?]);
     from.read_exact(&mut bytes).map_err(BackupError::reading)?;
     Ok(bytes)
 }

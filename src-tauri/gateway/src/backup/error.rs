@@ -14,40 +14,55 @@ use crate::wallet::WalletError;
 
 /// The reason why a backup was not made, did not pass its check, or was not restored.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum BackupError {
+pub enum BackupError {
     #[error("the passphrase of a backup must have at least {0} characters")]
     ShortPassphrase(usize),
-    #[error("no passphrase is stored for backups: store one with `tillgate backup --set-passphrase`")]
+    #[error(
+        "no passphrase is stored for backups: store one with `tillgate backup --set-passphrase`"
+    )]
     NoPassphrase,
-    #[error("the backup was made with a passphrase other than the stored one: enter its passphrase")]
+    #[error(
+        "the backup was made with a passphrase other than the stored one: enter its passphrase"
+    )]
     OtherKey,
-    #[error("the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase`")]
+    #[error(
+        "the stored key of backups is unreadable: replace it with `tillgate backup --set-passphrase`"
+    )]
     BadStoredKey,
     #[error("the key could not be derived from the passphrase: {0}")]
     Key(String),
     #[error("the backup does not open: the passphrase is wrong, or the file was changed")]
     WrongPassphrase,
-    #[error("the backup is damaged: bytes were changed or are missing, and no part of it is used; take another backup")]
+    #[error(
+        "the backup is damaged: bytes were changed or are missing, and no part of it is used; take another backup"
+    )]
     Damaged,
     #[error("this is not a backup of Tillgate: name the right file")]
     NotABackup,
     #[error("the backup has a format that this version does not know: install a newer Tillgate")]
     NewerForm,
     /// The key's parameters in the file need so much memory or time that the machine would stall.
-    #[error("opening the backup needs more memory or time than Tillgate's backups do: the file was changed")]
+    #[error(
+        "opening the backup needs more memory or time than Tillgate's backups do: the file was changed"
+    )]
     Greedy,
     #[error(
         "the backup is of the environment {found}, not of {wanted}: restore or check it there (on the command line with --environment {found})"
     )]
     OtherEnvironment { found: Environment, wanted: Environment },
-    /// The words and the database are of different wallets, in a backup or in the gateway that is to be backed up.
+    /// The words and the database are of different wallets, in a backup or in the gateway that is
+    /// to be backed up.
     #[error(
         "the wallet's words do not belong to its database, so its coins could not be spent: restore the right words, or take another backup"
     )]
     OtherWords,
-    #[error("the wallet's words are missing, and without them its coins could not be spent: restore the words first")]
+    #[error(
+        "the wallet's words are missing, and without them its coins could not be spent: restore the words first"
+    )]
     NoWords,
-    #[error("the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`)")]
+    #[error(
+        "the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`)"
+    )]
     NoHmacKey,
     #[error("the backup is of another wallet than this installation's")]
     OtherWallet,
@@ -89,7 +104,9 @@ pub(crate) enum BackupError {
         "the disks of several folders that were named earlier still do not answer: restart Tillgate, then name another folder"
     )]
     SilentDisks,
-    #[error("a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room")]
+    #[error(
+        "a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room"
+    )]
     NoRoom { folder: PathBuf, needed_mb: u64, free_mb: u64 },
     #[error(
         "{} holds this environment already, and a restore never overwrites it: name another --data-dir, or move that folder away", .0.display()
@@ -122,8 +139,9 @@ pub(crate) enum BackupError {
 }
 
 impl BackupError {
-    /// Converts an error of a read. A [`BackupError`] inside it is returned as it is; an early end means damage.
-    pub(super) fn reading(error: io::Error) -> Self {
+    /// Converts an error of a read. A [`BackupError`] inside it is returned as it is; an early end
+    /// means damage.
+    pub fn reading(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(refused) => refused,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Self::Damaged,
@@ -131,7 +149,7 @@ impl BackupError {
         }
     }
 
-    pub(super) fn writing(error: io::Error) -> Self {
+    pub fn writing(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(refused) => refused,
             Err(source) => Self::Stream { action: "writing the backup", source },
@@ -139,11 +157,11 @@ impl BackupError {
     }
 
     /// The file name of the mark that the folder lacks, for [`Self::OtherFolder`].
-    pub(super) fn missing_mark(&self) -> Option<String> {
+    pub fn missing_mark(&self) -> Option<String> {
         if let Self::OtherFolder { mark, .. } = self { Some(mark.clone()) } else { None }
     }
 
-    pub(super) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { action, path, source }
     }

@@ -23,19 +23,19 @@ use crate::notifications::holds_key;
 use crate::wallet::{Descriptors, PublicKeychains};
 
 /// Called between two pieces of work. `false` stops the work.
-pub(super) type GoesOn<'a> = &'a dyn Fn() -> bool;
+pub type GoesOn<'a> = &'a dyn Fn() -> bool;
 
 /// A sealed file with its key.
-pub(super) struct SealedFile<'a> {
+pub struct SealedFile<'a> {
     path: &'a Path,
     key: BackupKey,
-    pub(super) file_id: FileId,
+    pub file_id: FileId,
 }
 
 impl<'a> SealedFile<'a> {
-    /// Reads the first line of a file and passes its recipe to `key`. A wrong key is noticed only when the content is
-    /// read.
-    pub(super) fn with_key(
+    /// Reads the first line of a file and passes its recipe to `key`. A wrong key is noticed only
+    /// when the content is read.
+    pub fn with_key(
         path: &'a Path,
         key: impl FnOnce(&KeyRecipe) -> Result<BackupKey, BackupError>,
     ) -> Result<Self, BackupError> {
@@ -44,7 +44,7 @@ impl<'a> SealedFile<'a> {
     }
 
     /// Reads the whole file and returns its manifest.
-    pub(super) fn read_through(&self, goes_on: GoesOn<'_>) -> Result<Manifest, BackupError> {
+    pub fn read_through(&self, goes_on: GoesOn<'_>) -> Result<Manifest, BackupError> {
         let mut content = closed(self.path)?.open(&self.key);
         let (manifest, _secrets) = contents::read_head(&mut content)?;
         manifest.files.iter().try_for_each(|part| contents::skip(&mut content, part, goes_on))?;
@@ -53,17 +53,24 @@ impl<'a> SealedFile<'a> {
     }
 
     /// Unpacks the databases into `folder`.
-    pub(super) fn unpack(&self, folder: &Path, goes_on: GoesOn<'_>) -> Result<(Manifest, Secrets), BackupError> {
+    pub fn unpack(
+        &self,
+        folder: &Path,
+        goes_on: GoesOn<'_>,
+    ) -> Result<(Manifest, Secrets), BackupError> {
         let mut content = closed(self.path)?.open(&self.key);
         let (manifest, secrets) = contents::read_head(&mut content)?;
-        manifest.files.iter().try_for_each(|part| contents::unpack(&mut content, part, folder, goes_on))?;
+        manifest
+            .files
+            .iter()
+            .try_for_each(|part| contents::unpack(&mut content, part, folder, goes_on))?;
         contents::ends(&mut content)?;
         Ok((manifest, secrets))
     }
 }
 
 /// The id of the backup in `path`. It is readable without a key.
-pub(super) fn file_id(path: &Path) -> Result<FileId, BackupError> {
+pub fn file_id(path: &Path) -> Result<FileId, BackupError> {
     Ok(closed(path)?.file_id)
 }
 
@@ -80,14 +87,15 @@ fn closed(path: &Path) -> Result<Closed<BufReader<File>>, BackupError> {
 }
 
 /// Checks that the manifest names the environment `wanted`.
-pub(super) fn check_environment(manifest: &Manifest, wanted: Environment) -> Result<(), BackupError> {
+pub fn check_environment(manifest: &Manifest, wanted: Environment) -> Result<(), BackupError> {
     let found: Environment = manifest.environment.parse().map_err(|_| BackupError::NewerForm)?;
     if found == wanted { Ok(()) } else { Err(BackupError::OtherEnvironment { found, wanted }) }
 }
 
-/// Examines the files that were unpacked into `folder`. The databases must be undamaged, of this environment and of no
-/// newer schema, and the secrets must belong to them. An older schema is migrated. Returns the wallet's descriptors.
-pub(super) fn examine(
+/// Examines the files that were unpacked into `folder`. The databases must be undamaged, of this
+/// environment and of no newer schema, and the secrets must belong to them. An older schema is
+/// migrated. Returns the wallet's descriptors.
+pub fn examine(
     folder: &Path,
     manifest: &Manifest,
     secrets: &Secrets,
@@ -114,15 +122,16 @@ pub(super) fn examine(
     fitting_wallet(&database, secrets, wanted)
 }
 
-/// The wallet's descriptors in a copied database; `None` without a wallet. Refuses secrets that do not belong to the
-/// database.
-pub(super) fn fitting_wallet(
+/// The wallet's descriptors in a copied database; `None` without a wallet. Refuses secrets that do
+/// not belong to the database.
+pub fn fitting_wallet(
     database: &Path,
     secrets: &Secrets,
     environment: Environment,
 ) -> Result<Option<Descriptors>, BackupError> {
-    let (descriptors, hmac_key_id) =
-        read_copy(database, |reader| Ok::<_, StoreError>((descriptors(reader)?, reader.hmac_key_id()?)))?;
+    let (descriptors, hmac_key_id) = read_copy(database, |reader| {
+        Ok::<_, StoreError>((descriptors(reader)?, reader.hmac_key_id()?))
+    })?;
     if let Some(id) = hmac_key_id
         && !secrets.get(Purpose::HmacKeys).is_some_and(|keys| holds_key(&keys, &id))
     {
@@ -130,7 +139,11 @@ pub(super) fn fitting_wallet(
     }
     let Some(descriptors) = descriptors else { return Ok(None) };
     let words = secrets.get(Purpose::WalletMnemonic).ok_or(BackupError::NoWords)?;
-    if are_words_of(&words, &descriptors, environment)? { Ok(Some(descriptors)) } else { Err(BackupError::OtherWords) }
+    if are_words_of(&words, &descriptors, environment)? {
+        Ok(Some(descriptors))
+    } else {
+        Err(BackupError::OtherWords)
+    }
 }
 
 fn descriptors(reader: &Reader<'_>) -> Result<Option<Descriptors>, StoreError> {
@@ -139,7 +152,11 @@ fn descriptors(reader: &Reader<'_>) -> Result<Option<Descriptors>, StoreError> {
     Ok(Some(Descriptors { external, internal }))
 }
 
-fn are_words_of(words: &Secret, wallet: &Descriptors, environment: Environment) -> Result<bool, BackupError> {
+fn are_words_of(
+    words: &Secret,
+    wallet: &Descriptors,
+    environment: Environment,
+) -> Result<bool, BackupError> {
     // The descriptors are the same on all test networks.
     let network = match environment {
         Environment::Test => Network::Regtest,

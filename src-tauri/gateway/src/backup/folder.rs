@@ -1,5 +1,6 @@
-//! The check of a folder for nightly backups when staff name it: the folder must exist and be writable, and is marked.
-//! Whether the folder is still there later is checked by each nightly backup.
+//! The check of a folder for nightly backups when staff name it: the folder must exist and be
+//! writable, and is marked. Whether the folder is still there later is checked by each nightly
+//! backup.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,15 +21,17 @@ use crate::gateway::Gateway;
 /// Longest wait for a disk's answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Marks a folder, or finds its mark. Refuses a folder to which no backup could be written now. The caller must store
-/// the mark with the setting; otherwise the next nightly backup would use any folder of that name.
+/// Marks a folder, or finds its mark. Refuses a folder to which no backup could be written now. The
+/// caller must store the mark with the setting; otherwise the next nightly backup would use any
+/// folder of that name.
 ///
 /// # Errors
 /// The reason why the folder is refused, with the remedy.
-pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow, BackupError> {
+pub async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow, BackupError> {
     let mut trial = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut trial)?;
-    let (known, new) = (known_mark(gateway, &folder)?, Mark::new(folder.clone(), gateway.entropy.as_ref())?);
+    let (known, new) =
+        (known_mark(gateway, &folder)?, Mark::new(folder.clone(), gateway.entropy.as_ref())?);
     let look = move |folder: &Path| {
         takes_files(folder, &trial)?;
         match known.filter(|known| known.check().is_ok()) {
@@ -40,7 +43,7 @@ pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<Fo
 }
 
 /// The stored mark of a folder; `None` if this folder was not named before.
-pub(super) fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
+pub fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
     Ok(gateway.store.read(|reader| Mark::known(reader, folder))?)
 }
 
@@ -51,8 +54,8 @@ async fn looked_at<T: Send + 'static>(
     within: Duration,
     look: impl FnOnce(&Path) -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
-    // The permit is kept until the disk answers, even after the time limit. This limits the threads that wait
-    // for silent disks.
+    // The permit is kept until the disk answers, even after the time limit. This limits the threads
+    // that wait for silent disks.
     let permit = Arc::clone(looks).try_acquire_owned().map_err(|_| BackupError::SilentDisks)?;
     let named = folder.clone();
     let looked = on_disk(move || {
@@ -106,7 +109,8 @@ mod tests {
             Ok(())
         };
         let soon = Duration::from_millis(1);
-        let silent = looked_at(&looks, PathBuf::from("/nas"), soon, hangs).await.unwrap_err().to_string();
+        let silent =
+            looked_at(&looks, PathBuf::from("/nas"), soon, hangs).await.unwrap_err().to_string();
         assert!(silent.contains("/nas") && silent.contains("did not answer"), "{silent}");
         let next = looked_at(&looks, PathBuf::from("/other"), ANSWERED_WITHIN, |_| Ok(())).await;
         assert!(matches!(next, Err(BackupError::SilentDisks)), "{next:?}");

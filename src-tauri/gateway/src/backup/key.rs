@@ -1,4 +1,5 @@
-//! The key of backups: the rule for passphrases, and the derivation of a key by a memory-hard function (Argon2id).
+//! The key of backups: the rule for passphrases, and the derivation of a key by a memory-hard
+//! function (Argon2id).
 
 use std::fmt;
 
@@ -11,12 +12,12 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::BackupError;
 
-pub(super) const KEY_BYTES: usize = 32;
+pub const KEY_BYTES: usize = 32;
 
 const SALT_BYTES: usize = 16;
 
-/// Memory of the key derivation. It is twice that of the secrets file, because a stranger who has a backup can guess
-/// for years. Unit tests derive many keys and use less.
+/// Memory of the key derivation. It is twice that of the secrets file, because a stranger who has a
+/// backup can guess for years. Unit tests derive many keys and use less.
 const MEMORY_KIB: u32 = if cfg!(test) { 1_024 } else { 128 * 1_024 };
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
@@ -28,8 +29,9 @@ const LANES_MAX: u32 = 16;
 
 const KDF: &str = "argon2id";
 
-/// Least number of characters of a passphrase. The sandbox's coins are worthless, so its passphrase may be shorter.
-pub(crate) const fn shortest_passphrase(environment: Environment) -> usize {
+/// Least number of characters of a passphrase. The sandbox's coins are worthless, so its passphrase
+/// may be shorter.
+pub const fn shortest_passphrase(environment: Environment) -> usize {
     match environment {
         Environment::Test => 8,
         Environment::Production => 12,
@@ -39,7 +41,7 @@ pub(crate) const fn shortest_passphrase(environment: Environment) -> usize {
 /// The public parameters for the derivation of a key from a passphrase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct KeyRecipe {
+pub struct KeyRecipe {
     kdf: String,
     memory_kib: u32,
     passes: u32,
@@ -49,7 +51,7 @@ pub(super) struct KeyRecipe {
 }
 
 /// The key of a passphrase, wiped when dropped and never printed.
-pub(crate) struct BackupKey {
+pub struct BackupKey {
     recipe: KeyRecipe,
     key: Zeroizing<[u8; KEY_BYTES]>,
 }
@@ -77,19 +79,20 @@ impl fmt::Debug for BackupKey {
 
 impl KeyRecipe {
     /// Whether this program knows the recipe's function.
-    pub(super) fn is_known(&self) -> bool {
+    pub fn is_known(&self) -> bool {
         self.kdf == KDF
     }
 
-    /// Derives the key from a passphrase. This takes about a second, and as much memory as the recipe says.
-    pub(super) fn key(&self, passphrase: &Secret) -> Result<BackupKey, BackupError> {
+    /// Derives the key from a passphrase. This takes about a second, and as much memory as the
+    /// recipe says.
+    pub fn key(&self, passphrase: &Secret) -> Result<BackupKey, BackupError> {
         if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX || self.lanes > LANES_MAX {
             return Err(BackupError::Greedy);
         }
         let mut salt = [0; SALT_BYTES];
         hex::decode_to_slice(&self.salt, &mut salt).map_err(|_| BackupError::Damaged)?;
-        let params =
-            Params::new(self.memory_kib, self.passes, self.lanes, Some(KEY_BYTES)).map_err(|_| BackupError::Damaged)?;
+        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(KEY_BYTES))
+            .map_err(|_| BackupError::Damaged)?;
         let mut key = Zeroizing::new([0; KEY_BYTES]);
         Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
             .hash_password_into(passphrase.reveal().as_bytes(), &salt, key.as_mut())
@@ -103,7 +106,7 @@ impl BackupKey {
     ///
     /// # Errors
     /// When the passphrase is too short, or there are no random bytes.
-    pub(crate) fn new(
+    pub fn new(
         passphrase: &Secret,
         environment: Environment,
         entropy: &dyn Entropy,
@@ -125,32 +128,39 @@ impl BackupKey {
     }
 
     /// Parses a key from the secret store.
-    pub(super) fn from_stored(text: &Secret) -> Result<Self, BackupError> {
-        let stored: StoredKey = serde_json::from_str(text.reveal()).map_err(|_| BackupError::BadStoredKey)?;
+    pub fn from_stored(text: &Secret) -> Result<Self, BackupError> {
+        let stored: StoredKey =
+            serde_json::from_str(text.reveal()).map_err(|_| BackupError::BadStoredKey)?;
         let mut key = Zeroizing::new([0; KEY_BYTES]);
-        hex::decode_to_slice(stored.key.as_bytes(), key.as_mut()).map_err(|_| BackupError::BadStoredKey)?;
+        hex::decode_to_slice(stored.key.as_bytes(), key.as_mut())
+            .map_err(|_| BackupError::BadStoredKey)?;
         Ok(Self { recipe: stored.recipe.clone(), key })
     }
 
     /// The key in its form for the secret store.
-    pub(super) fn to_stored(&self) -> Result<Secret, BackupError> {
+    pub fn to_stored(&self) -> Result<Secret, BackupError> {
         let stored = StoredKey { recipe: self.recipe.clone(), key: hex::encode(self.bytes()) };
         serde_json::to_string(&stored).map(Secret::new).map_err(|_| BackupError::BadStoredKey)
     }
 
-    pub(super) const fn recipe(&self) -> &KeyRecipe {
+    pub const fn recipe(&self) -> &KeyRecipe {
         &self.recipe
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         self.key.as_ref()
     }
 
     /// A key that is derived with little memory and time, for tests.
     #[cfg(test)]
-    pub(crate) fn cheap(passphrase: &str) -> Self {
-        let recipe =
-            KeyRecipe { kdf: KDF.to_owned(), memory_kib: 64, passes: 1, lanes: 1, salt: hex::encode([7; SALT_BYTES]) };
+    pub fn cheap(passphrase: &str) -> Self {
+        let recipe = KeyRecipe {
+            kdf: KDF.to_owned(),
+            memory_kib: 64,
+            passes: 1,
+            lanes: 1,
+            salt: hex::encode([7; SALT_BYTES]),
+        };
         recipe.key(&Secret::new(passphrase.to_owned())).unwrap()
     }
 }
@@ -198,7 +208,10 @@ mod tests {
             KeyRecipe { passes: PASSES_MAX + 1, ..recipe.clone() },
             KeyRecipe { lanes: LANES_MAX + 1, ..recipe },
         ] {
-            assert!(matches!(greedy.key(&Secret::new("secret".to_owned())), Err(BackupError::Greedy)));
+            assert!(matches!(
+                greedy.key(&Secret::new("secret".to_owned())),
+                Err(BackupError::Greedy)
+            ));
         }
     }
 }

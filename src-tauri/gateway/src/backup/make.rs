@@ -1,6 +1,7 @@
-//! Makes a backup. The databases are copied into the environment's own folder, examined, and sealed into a file with a
-//! temporary name in the backup's folder. After this file was read back without an error, it gets its final name. So an
-//! interrupted backup leaves no file of the final name. The next backup removes the remains.
+//! Makes a backup. The databases are copied into the environment's own folder, examined, and sealed
+//! into a file with a temporary name in the backup's folder. After this file was read back without
+//! an error, it gets its final name. So an interrupted backup leaves no file of the final name. The
+//! next backup removes the remains.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -40,15 +41,16 @@ const TURN_WITHIN: Duration = Duration::from_secs(60);
 
 /// The place of a new backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// A file that does not exist yet.
     File(PathBuf),
-    /// A new name in the folder of the setting `backupFolder`. The setting `backupKeep` decides when it is removed.
+    /// A new name in the folder of the setting `backupFolder`. The setting `backupKeep` decides
+    /// when it is removed.
     Folder,
 }
 
 /// The source of a backup's key.
-pub(crate) enum KeySource {
+pub enum KeySource {
     /// A typed passphrase.
     Passphrase(Secret),
     /// The key in the secret store.
@@ -57,7 +59,7 @@ pub(crate) enum KeySource {
 
 /// A finished backup that was read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Made {
+pub struct Made {
     pub path: PathBuf,
     pub size_bytes: u64,
     /// Time of the database's copy, by the machine's clock.
@@ -65,20 +67,20 @@ pub(crate) struct Made {
 }
 
 /// The inputs of one backup.
-pub(super) struct Job {
-    pub(super) gateway: Arc<Gateway>,
-    pub(super) path: PathBuf,
-    pub(super) key: KeySource,
-    pub(super) file_id: FileId,
+pub struct Job {
+    pub gateway: Arc<Gateway>,
+    pub path: PathBuf,
+    pub key: KeySource,
+    pub file_id: FileId,
     /// The mark that the folder of nightly backups must have; `None` for any other folder.
-    pub(super) mark: Option<Mark>,
+    pub mark: Option<Mark>,
 }
 
 /// Makes a backup on behalf of `actor`, while the gateway runs.
 ///
 /// # Errors
 /// The backup was not made, or the work after it failed: its record, or the removal of old backups.
-pub(crate) async fn make(
+pub async fn make(
     gateway: &Arc<Gateway>,
     place: Place,
     key: KeySource,
@@ -88,12 +90,13 @@ pub(crate) async fn make(
     make_in_turn(gateway, place, key, actor).await
 }
 
-/// Makes a nightly backup, unless one that began at or after `since` is there already. The first nightly backup begins
-/// by itself as soon as its passphrase is set, so a person who set it up would get a second file at once.
+/// Makes a nightly backup, unless one that began at or after `since` is there already. The first
+/// nightly backup begins by itself as soon as its passphrase is set, so a person who set it up
+/// would get a second file at once.
 ///
 /// # Errors
 /// As for [`make`].
-pub(crate) async fn make_nightly_since(
+pub async fn make_nightly_since(
     gateway: &Arc<Gateway>,
     since: Timestamp,
     key: KeySource,
@@ -102,7 +105,10 @@ pub(crate) async fn make_nightly_since(
     // The other backup is there, or failed, once this one has its turn.
     let _turn = turn(gateway).await?;
     let (last, key_set_at) = gateway.store.read(|reader| {
-        Ok::<_, StoreError>((reader.last_nightly_backup(BackupState::Good)?, reader.backup_passphrase_set_at()?))
+        Ok::<_, StoreError>((
+            reader.last_nightly_backup(BackupState::Good)?,
+            reader.backup_passphrase_set_at()?,
+        ))
     })?;
     let folder = gateway.settings.snapshot().backup_folder.clone();
     // A backup in a former folder, or with a former passphrase, is not the requested one.
@@ -119,7 +125,7 @@ pub(crate) async fn make_nightly_since(
 }
 
 /// Makes a backup. The caller holds the turn.
-pub(super) async fn make_in_turn(
+pub async fn make_in_turn(
     gateway: &Arc<Gateway>,
     place: Place,
     key: KeySource,
@@ -159,7 +165,8 @@ pub(super) async fn make_in_turn(
     made
 }
 
-/// Marks a folder that has no mark, because an environment variable or an older version of the program named it.
+/// Marks a folder that has no mark, because an environment variable or an older version of the
+/// program named it.
 async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupError> {
     let Some(folder) = file.parent() else { return Ok(()) };
     let mark = Mark::new(folder.to_owned(), gateway.entropy.as_ref())?;
@@ -168,11 +175,16 @@ async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupErro
     Ok(gateway.store.write(move |tx| tx.put_backup_folder(&row)).await?)
 }
 
-/// Derives a key from this passphrase and stores it as a secret. It seals all later backups without a typed passphrase.
+/// Derives a key from this passphrase and stores it as a secret. It seals all later backups without
+/// a typed passphrase.
 ///
 /// # Errors
 /// When the passphrase is too short, or the key cannot be stored.
-pub(crate) async fn set_passphrase(gateway: &Arc<Gateway>, passphrase: Secret, actor: &str) -> Result<(), BackupError> {
+pub async fn set_passphrase(
+    gateway: &Arc<Gateway>,
+    passphrase: Secret,
+    actor: &str,
+) -> Result<(), BackupError> {
     let (worker, at) = (Arc::clone(gateway), machine_now());
     let stored = tokio::task::spawn_blocking(move || {
         let key = BackupKey::new(&passphrase, worker.environment, worker.entropy.as_ref())?;
@@ -192,13 +204,13 @@ pub(crate) async fn set_passphrase(gateway: &Arc<Gateway>, passphrase: Secret, a
 }
 
 /// Waits up to `TURN_WITHIN` for the end of another backup or check, which may be a nightly one.
-pub(super) async fn turn(gateway: &Gateway) -> Result<MutexGuard<'_, ()>, BackupError> {
+pub async fn turn(gateway: &Gateway) -> Result<MutexGuard<'_, ()>, BackupError> {
     let turn = tokio::time::timeout(TURN_WITHIN, gateway.backups.turn.lock()).await;
     turn.map_err(|_| BackupError::Busy)
 }
 
-/// Refuses a backup without a passphrase if none was ever set. This is checked before the backup is noted, because a
-/// missing key does not count as a failed backup.
+/// Refuses a backup without a passphrase if none was ever set. This is checked before the backup is
+/// noted, because a missing key does not count as a failed backup.
 fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
     match key {
         KeySource::Passphrase(_) => Ok(()),
@@ -210,7 +222,7 @@ fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
 }
 
 /// The key in the secret store.
-pub(super) fn stored_key(gateway: &Gateway) -> Result<BackupKey, BackupError> {
+pub fn stored_key(gateway: &Gateway) -> Result<BackupKey, BackupError> {
     let stored = gateway.secrets.get(Purpose::BackupKey)?.ok_or(BackupError::NoPassphrase)?;
     BackupKey::from_stored(&stored)
 }
@@ -240,7 +252,9 @@ async fn note_ended(
     let at = machine_now();
     let (size, failure) = match made {
         Ok(made) => (made.size_bytes, None),
-        Err(error) => (0, Some(Failure { why: error.telling(), missing_mark: error.missing_mark() })),
+        Err(error) => {
+            (0, Some(Failure { why: error.telling(), missing_mark: error.missing_mark() }))
+        }
     };
     let note = gateway.store.write(move |tx| match failure {
         None => tx.finish_backup(&file_id, size, at),
@@ -252,7 +266,7 @@ async fn note_ended(
 }
 
 impl Job {
-    pub(super) fn work(self, goes_on: GoesOn<'_>) -> Result<Made, BackupError> {
+    pub fn work(self, goes_on: GoesOn<'_>) -> Result<Made, BackupError> {
         let gateway = &self.gateway;
         if self.path.exists() {
             return Err(BackupError::Exists(self.path));
@@ -299,13 +313,16 @@ impl Job {
         }
     }
 
-    /// Refuses to start if the copies or the file would leave too little room. Returns the size of the copies in bytes.
+    /// Refuses to start if the copies or the file would leave too little room. Returns the size of
+    /// the copies in bytes.
     fn check_room(&self, folder: &Path) -> Result<u64, BackupError> {
         let gateway = &self.gateway;
         let size_of = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
         let log_of = |path: &Path| size_of(&PathBuf::from(format!("{}-wal", path.display())));
         let (database, sandbox) = (gateway.data_dir.database(), gateway.data_dir.sandbox());
-        let needed = [size_of(&database), log_of(&database), size_of(&sandbox), log_of(&sandbox)].iter().sum::<u64>();
+        let needed = [size_of(&database), log_of(&database), size_of(&sandbox), log_of(&sandbox)]
+            .iter()
+            .sum::<u64>();
         let refuse = |folder: &Path, wanted: u64, free: Option<u64>| match free {
             Some(free) if free < wanted => Err(BackupError::NoRoom {
                 folder: folder.to_owned(),
@@ -321,9 +338,14 @@ impl Job {
         Ok(needed)
     }
 
-    /// Copies the database before the sandbox's chain, so that the copied database knows no block that the copied chain
-    /// lacks. The secrets are read last, so that they include each key that the database names.
-    fn copy(&self, scratch: &Path, goes_on: GoesOn<'_>) -> Result<(Manifest, Secrets), BackupError> {
+    /// Copies the database before the sandbox's chain, so that the copied database knows no block
+    /// that the copied chain lacks. The secrets are read last, so that they include each key that
+    /// the database names.
+    fn copy(
+        &self,
+        scratch: &Path,
+        goes_on: GoesOn<'_>,
+    ) -> Result<(Manifest, Secrets), BackupError> {
         let gateway = &self.gateway;
         let made_at_ms = machine_now().ms();
         let mut files = vec![copied(&gateway.data_dir.database(), scratch, DATABASE, goes_on)?];
@@ -346,7 +368,8 @@ impl Job {
         Ok((manifest, secrets))
     }
 
-    /// Seals the content into the file `part`, durably, and reads it back. Returns its size in bytes.
+    /// Seals the content into the file `part`, durably, and reads it back. Returns its size in
+    /// bytes.
     fn seal(
         &self,
         part: &Path,
@@ -372,7 +395,12 @@ impl Job {
     }
 }
 
-fn copied(from: &Path, scratch: &Path, name: &str, goes_on: GoesOn<'_>) -> Result<Part, BackupError> {
+fn copied(
+    from: &Path,
+    scratch: &Path,
+    name: &str,
+    goes_on: GoesOn<'_>,
+) -> Result<Part, BackupError> {
     let to = scratch.join(name);
     drop::<File>(contents::create_private(&to).map_err(BackupError::at("creating", &to))?);
     if !copy_database(from, &to, goes_on)? {

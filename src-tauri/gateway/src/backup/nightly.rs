@@ -28,8 +28,10 @@ const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
 /// A fault of nightly backups.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum NightlyFault {
-    #[error("no nightly backup is made, because no passphrase is set: `tillgate backup --set-passphrase`")]
+pub enum NightlyFault {
+    #[error(
+        "no nightly backup is made, because no passphrase is set: `tillgate backup --set-passphrase`"
+    )]
     NoPassphrase,
     #[error(
         "the last backup to the folder of nightly backups failed, and is tried again in an hour: {why} ({last_good})"
@@ -46,7 +48,7 @@ pub(crate) enum NightlyFault {
 
 /// The last good backup.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum LastGood {
+pub enum LastGood {
     #[error("there is no good backup yet")]
     None,
     #[error("the last good backup is of {at}")]
@@ -54,7 +56,7 @@ pub(crate) enum LastGood {
 }
 
 /// Makes nightly backups until `shutdown`.
-pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
+pub async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     if let Ok(_turn) = gateway.backups.turn.try_lock()
         && let Err(error) = settle_interrupted(&gateway).await
     {
@@ -73,16 +75,20 @@ pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     }
 }
 
-/// Makes a backup if one is due by the machine's clock. A failure is stored, and reported by [`nightly_fault`].
-pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
+/// Makes a backup if one is due by the machine's clock. A failure is stored, and reported by
+/// [`nightly_fault`].
+pub async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     if gateway.settings.snapshot().backup_folder.is_none() {
         return;
     }
-    // While another backup is being made, whether one is due is not known yet. The next check tries again.
+    // While another backup is being made, whether one is due is not known yet. The next check tries
+    // again.
     let Ok(_turn) = turn(gateway).await else { return };
     let due = gateway.store.read(|reader| {
         let is_key_set = reader.backup_passphrase_set_at()?.is_some();
-        Ok::<_, StoreError>(is_key_set && next_at(before(reader)?, now, local_offset_ms(now)) <= now)
+        Ok::<_, StoreError>(
+            is_key_set && next_at(before(reader)?, now, local_offset_ms(now)) <= now,
+        )
     });
     match due {
         Ok(false) => return,
@@ -90,21 +96,31 @@ pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
         Err(error) => return tracing::error!(%error, "whether a backup is due could not be read"),
     }
     match make_in_turn(gateway, Place::Folder, KeySource::Stored, ACTOR).await {
-        Ok(made) => tracing::info!(file = %made.path.display(), bytes = made.size_bytes, "the nightly backup is made"),
-        Err(error) => tracing::error!(%error, "the nightly backup failed; it is tried again in an hour"),
+        Ok(made) => {
+            tracing::info!(file = %made.path.display(), bytes = made.size_bytes, "the nightly backup is made")
+        }
+        Err(error) => {
+            tracing::error!(%error, "the nightly backup failed; it is tried again in an hour")
+        }
     }
 }
 
 /// Time of the next nightly backup; `None` if none is made.
-pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-    if gateway.settings.snapshot().backup_folder.is_none() || reader.backup_passphrase_set_at()?.is_none() {
+pub fn due_at(
+    gateway: &Gateway,
+    reader: &Reader<'_>,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    if gateway.settings.snapshot().backup_folder.is_none()
+        || reader.backup_passphrase_set_at()?.is_none()
+    {
         return Ok(None);
     }
     Ok(Some(next_at(before(reader)?, now, local_offset_ms(now)).max(now)))
 }
 
 /// The fault of nightly backups, for staff; `None` if there is none.
-pub(crate) fn nightly_fault(
+pub fn nightly_fault(
     gateway: &Gateway,
     reader: &Reader<'_>,
     now: Timestamp,
@@ -114,15 +130,19 @@ pub(crate) fn nightly_fault(
         return Ok(Some(NightlyFault::NoPassphrase));
     }
     let good = reader.last_nightly_backup(BackupState::Good)?;
-    let last_good = good.as_ref().map_or_else(|| LastGood::None, |good| LastGood::At { at: good.begun_at.into() });
+    let last_good = good
+        .as_ref()
+        .map_or_else(|| LastGood::None, |good| LastGood::At { at: good.begun_at.into() });
     if let Some(failed) = reader.last_nightly_backup(BackupState::Failed)?
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {
         let why = failed.failure.unwrap_or_else(|| Telling::of_text(String::new()));
-        // The stored failure may be of a former folder, or of this folder before it was named again.
+        // The stored failure may be of a former folder, or of this folder before it was named
+        // again.
         let mark = Mark::known(reader, Path::new(&folder))?;
-        let is_other_folder =
-            failed.missing_mark.is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));
+        let is_other_folder = failed
+            .missing_mark
+            .is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));
         return Ok(Some(NightlyFault::Failed { why, last_good, is_other_folder }));
     }
     let is_late = |good: &BackupRow| good.begun_at.plus_ms(LATE_AFTER_MS) < now;
@@ -137,5 +157,8 @@ fn before(reader: &Reader<'_>) -> Result<Before, StoreError> {
     let failed = reader.last_nightly_backup(BackupState::Failed)?;
     // The order is that of the sequence numbers, because the clock may have been changed.
     let failed = failed.filter(|failed| good.as_ref().is_none_or(|good| good.seq < failed.seq));
-    Ok(Before { good_at: good.map(|row| row.begun_at), failed_at: failed.and_then(|row| row.done_at) })
+    Ok(Before {
+        good_at: good.map(|row| row.begun_at),
+        failed_at: failed.and_then(|row| row.done_at),
+    })
 }

@@ -1,4 +1,5 @@
-//! The files and folders of backups: their paths and names, and the temporary folder for unsealed copies.
+//! The files and folders of backups: their paths and names, and the temporary folder for unsealed
+//! copies.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -19,16 +20,16 @@ const OF_ONE_DAY_MAX: u32 = 9_999;
 const SCRATCH: &str = "backing-up-";
 
 /// A private folder that is removed on drop.
-pub(super) struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    pub(super) fn new(env_dir: &Path, file_id: &FileId) -> Result<Self, BackupError> {
+    pub fn new(env_dir: &Path, file_id: &FileId) -> Result<Self, BackupError> {
         let path = env_dir.join(format!("{SCRATCH}{}", short(file_id)));
         create_private(&path).map_err(BackupError::at("creating the folder", &path))?;
         Ok(Self(path))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -42,10 +43,13 @@ impl Drop for Scratch {
 }
 
 /// Removes folders with unsealed copies after a crash. No backup may be in progress.
-pub(super) fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
+pub fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(env_dir).map_err(BackupError::at("reading the folder", env_dir))? {
         let path = entry.map_err(BackupError::at("reading the folder", env_dir))?.path();
-        let is_scratch = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(SCRATCH));
+        let is_scratch = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(SCRATCH));
         if is_scratch && path.is_dir() {
             fs::remove_dir_all(&path).map_err(BackupError::at("removing the folder", &path))?;
         }
@@ -54,7 +58,7 @@ pub(super) fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
 }
 
 /// Creates a folder that only its owner can open. Refuses if the path exists.
-pub(super) fn create_private(path: &Path) -> io::Result<()> {
+pub fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -62,11 +66,13 @@ pub(super) fn create_private(path: &Path) -> io::Result<()> {
 }
 
 /// Checks that a person named the absolute path of a file.
-pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
+pub fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
     if path.to_str().is_none() {
         return Err(BackupError::NotText(path));
     }
-    if !path.is_absolute() || path.file_name().is_none() || path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR)
+    if !path.is_absolute()
+        || path.file_name().is_none()
+        || path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR)
     {
         return Err(BackupError::NotAFile(path));
     }
@@ -74,8 +80,14 @@ pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
 }
 
 /// A path in the folder of the setting `backupFolder` that no file has and no backup had before.
-pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
-    let folder = gateway.settings.snapshot().backup_folder.as_ref().map(PathBuf::from).ok_or(BackupError::NoFolder)?;
+pub fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
+    let folder = gateway
+        .settings
+        .snapshot()
+        .backup_folder
+        .as_ref()
+        .map(PathBuf::from)
+        .ok_or(BackupError::NoFolder)?;
     let now = machine_now();
     let date = now.plus_ms(local_offset_ms(now));
     let given = gateway.store.read(|reader| reader.backup_paths())?;
@@ -83,29 +95,41 @@ pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
 }
 
 /// Runs `work` on a blocking thread, because the disk of backups may be remote and may not answer.
-pub(super) async fn on_disk<T: Send + 'static>(
+pub async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Panicked))
 }
 
-/// A free name: `tillgate-test-2026-11-22.backup`, or `tillgate-test-2026-11-22-2.backup` and so on for further backups
-/// of that day. No name is used twice, even after its file was removed. So a name that somebody noted is never another
-/// backup's.
-fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[String]) -> PathBuf {
+/// A free name: `tillgate-test-2026-11-22.backup`, or `tillgate-test-2026-11-22-2.backup` and so on
+/// for further backups of that day. No name is used twice, even after its file was removed. So a
+/// name that somebody noted is never another backup's.
+fn free_name(
+    folder: &Path,
+    environment: Environment,
+    date: Timestamp,
+    given: &[String],
+) -> PathBuf {
     let iso = date.iso_seconds();
     let day = iso.split('T').next().unwrap_or_default();
     let first = format!("tillgate-{environment}-{day}");
     let numbers = |path: &Path| number_of(path, &first);
-    // The folder always has the newest backup. So its number is known even if the database was restored and lacks it.
-    let there = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| numbers(&entry.path())).max();
+    // The folder always has the newest backup. So its number is known even if the database was
+    // restored and lacks it.
+    let there = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| numbers(&entry.path()))
+        .max();
     let known = given.iter().filter_map(|path| numbers(Path::new(path))).max();
     let next = there.max(known).map_or(1, |highest| highest.saturating_add(1)).min(OF_ONE_DAY_MAX);
     let name = |number: u32| match number {
         1 => folder.join(format!("{first}.backup")),
         number => folder.join(format!("{first}-{number}.backup")),
     };
-    // If the folder cannot be listed, each name is tried. If all names are taken, `give_name` refuses the last one.
+    // If the folder cannot be listed, each name is tried. If all names are taken, `give_name`
+    // refuses the last one.
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     (next..=OF_ONE_DAY_MAX).map(name).find(is_free).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
 }
@@ -121,21 +145,24 @@ fn number_of(path: &Path, first: &str) -> Option<u32> {
 }
 
 /// Whether a file's name has the form of [`in_folder`]'s names.
-pub(super) fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
+pub fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let prefix = format!("tillgate-{environment}-");
-    let Some(middle) = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".backup")) else { return false };
+    let Some(middle) = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".backup"))
+    else {
+        return false;
+    };
     middle.len() >= 10 && middle.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 /// The folder of a file, which must exist.
-pub(super) fn folder_of(path: &Path) -> Result<&Path, BackupError> {
+pub fn folder_of(path: &Path) -> Result<&Path, BackupError> {
     let folder = path.parent().ok_or_else(|| BackupError::NotAFile(path.to_owned()))?;
     if found(folder)?.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
 }
 
 /// The metadata of a folder, which must exist.
-pub(super) fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
+pub fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
     fs::metadata(folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => BackupError::NoSuchFolder(folder.to_owned()),
         _ => BackupError::at("looking at the folder", folder)(error),
@@ -143,15 +170,17 @@ pub(super) fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
 }
 
 /// The path of a backup's file while it is written.
-pub(super) fn part_of(path: &Path, file_id: &FileId) -> PathBuf {
+pub fn part_of(path: &Path, file_id: &FileId) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.part", short(file_id)))
 }
 
 /// Renames a written file to its name, durably. Refuses if the name exists.
-pub(super) fn give_name(part: &Path, path: &Path) -> Result<(), BackupError> {
+pub fn give_name(part: &Path, path: &Path) -> Result<(), BackupError> {
     match rename_to_new(part, path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(BackupError::Exists(path.to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(BackupError::Exists(path.to_owned()));
+        }
         renamed => renamed.map_err(BackupError::at("naming", path))?,
     }
     sync_folder(path).map_err(|error| {
@@ -185,7 +214,7 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Syncs the folder of a file: only then is the file's name durable.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         match fs::File::open(folder)?.sync_all() {
@@ -214,13 +243,20 @@ mod tests {
         let next = || free_name(folder.path(), Environment::Test, day, &[]);
         for name in ["tillgate-test-2026-01-12.backup", "tillgate-test-2026-01-12-2.backup"] {
             assert_eq!(next(), folder.path().join(name));
-            assert!(is_name_of_ours(&next(), Environment::Test) && !is_name_of_ours(&next(), Environment::Production));
+            assert!(
+                is_name_of_ours(&next(), Environment::Test)
+                    && !is_name_of_ours(&next(), Environment::Production)
+            );
             fs::write(next(), "").unwrap();
         }
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("/nowhere", next()).unwrap();
-            assert_eq!(next(), folder.path().join("tillgate-test-2026-01-12-4.backup"), "a link uses up a name too");
+            assert_eq!(
+                next(),
+                folder.path().join("tillgate-test-2026-01-12-4.backup"),
+                "a link uses up a name too"
+            );
         }
         // The oldest backup was removed, and a person moved another one away.
         fs::remove_file(folder.path().join("tillgate-test-2026-01-12.backup")).unwrap();
@@ -230,9 +266,12 @@ mod tests {
         // A foreign file with a similar name uses up no name of a day.
         fs::write(folder.path().join("tillgate-test-2026-01-12-4294967295.backup"), "").unwrap();
         assert_eq!(free_name(folder.path(), Environment::Test, day, &in_the_safe), next);
-        for other in
-            ["tillgate-test-.backup", "tillgate-test-2026-01-12.backup.old", "letter.txt", "tillgate-test-x.backup"]
-        {
+        for other in [
+            "tillgate-test-.backup",
+            "tillgate-test-2026-01-12.backup.old",
+            "letter.txt",
+            "tillgate-test-x.backup",
+        ] {
             assert!(!is_name_of_ours(Path::new(other), Environment::Test), "{other}");
         }
     }

@@ -1,9 +1,11 @@
-//! Restores a backup to a place where its environment does not exist. The whole file is read before anything is
-//! written. Then its content is unpacked and examined in a temporary folder, which a rename makes the environment's
-//! folder. A restore that was killed leaves no environment, and can be repeated.
+//! Restores a backup to a place where its environment does not exist. The whole file is read before
+//! anything is written. Then its content is unpacked and examined in a temporary folder, which a
+//! rename makes the environment's folder. A restore that was killed leaves no environment, and can
+//! be repeated.
 //!
-//! The restored environment gets a new installation id, so that it shares no keyring entry with the backed-up one. It
-//! gives no address and signs nothing before it has looked through the chain (`store/restore.rs`).
+//! The restored environment gets a new installation id, so that it shares no keyring entry with the
+//! backed-up one. It gives no address and signs nothing before it has looked through the chain
+//! (`store/restore.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,11 +29,12 @@ use super::examine::{self, SealedFile};
 use super::place;
 use crate::settings::RESTORE_SKIP_DEFAULT;
 
-/// File with the new installation's id. A repeated attempt uses the same id, so that no keyring entry is orphaned.
+/// File with the new installation's id. A repeated attempt uses the same id, so that no keyring
+/// entry is orphaned.
 const INSTALLATION: &str = "installation";
 
 /// The backup to restore, and its place.
-pub(crate) struct Restore {
+pub struct Restore {
     pub file: PathBuf,
     pub passphrase: Secret,
     /// The folder of all environments.
@@ -45,7 +48,7 @@ pub(crate) struct Restore {
 
 /// The outcome of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Restored {
+pub struct Restored {
     pub env_dir: PathBuf,
     /// Time of the backup, by the clock of the machine that made it.
     pub made_at: Timestamp,
@@ -66,7 +69,7 @@ struct LaidOut {
 ///
 /// # Errors
 /// The reason why nothing was restored. Then no environment was made.
-pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
+pub fn restore(restore: &Restore) -> Result<Restored, BackupError> {
     let Restore { base, environment, .. } = restore;
     check_free(base, *environment)?;
     let file = SealedFile::with_key(&restore.file, |recipe| recipe.key(&restore.passphrase))?;
@@ -90,8 +93,9 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
         Ok(Restored { env_dir, ..restored })
     });
     if restored.is_err() && path.exists() {
-        // A failed attempt leaves no unsealed copies, which are removed before the lock is released. If the secrets may
-        // be in the keyring, the file with their installation id is kept for the next attempt.
+        // A failed attempt leaves no unsealed copies, which are removed before the lock is
+        // released. If the secrets may be in the keyring, the file with their installation id is
+        // kept for the next attempt.
         if keeps_secrets {
             let _ = remove_but_installation(&path);
         } else {
@@ -109,7 +113,7 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
 ///
 /// # Errors
 /// [`BackupError::Occupied`], or the reason why the folder cannot be read.
-pub(crate) fn check_free(base: &Path, environment: Environment) -> Result<(), BackupError> {
+pub fn check_free(base: &Path, environment: Environment) -> Result<(), BackupError> {
     let env_dir = data_dir::env_dir(base, environment);
     if data_dir::exists(base, environment)? {
         return Err(BackupError::Occupied(env_dir));
@@ -125,7 +129,11 @@ pub(crate) fn check_free(base: &Path, environment: Environment) -> Result<(), Ba
 }
 
 /// Unpacks and examines the content of the environment's folder in the temporary `folder`.
-fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<LaidOut, BackupError> {
+fn lay_out(
+    restore: &Restore,
+    file: &SealedFile<'_>,
+    folder: &Path,
+) -> Result<LaidOut, BackupError> {
     let installation = installation_of_attempt(folder)?;
     fail_points::pass(Point::RestoreBefore);
     let (manifest, kept) = file.unpack(folder, &|| true)?;
@@ -141,12 +149,13 @@ fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<La
         has_wallet: wallet.is_some(),
     };
     // Only a backup of the sandbox holds a chain.
-    let coins = Coins::of(restore.environment, manifest.files.iter().any(|part| part.name == SANDBOX));
+    let coins =
+        Coins::of(restore.environment, manifest.files.iter().any(|part| part.name == SANDBOX));
     Ok(LaidOut { restored, kept, coins, installation })
 }
 
-/// The id of the new installation: the id of an earlier attempt, or a new one. All other remains of that attempt are
-/// removed.
+/// The id of the new installation: the id of an earlier attempt, or a new one. All other remains of
+/// that attempt are removed.
 fn installation_of_attempt(folder: &Path) -> Result<Id, BackupError> {
     let path = folder.join(INSTALLATION);
     remove_but_installation(folder)?;
@@ -155,8 +164,10 @@ fn installation_of_attempt(folder: &Path) -> Result<Id, BackupError> {
     }
     let _ = fs::remove_file(&path);
     let id = SystemEntropy.id()?;
-    let mut file = super::contents::create_private(&path).map_err(BackupError::at("creating", &path))?;
-    let written = std::io::Write::write_all(&mut file, id.to_string().as_bytes()).and_then(|()| file.sync_all());
+    let mut file =
+        super::contents::create_private(&path).map_err(BackupError::at("creating", &path))?;
+    let written = std::io::Write::write_all(&mut file, id.to_string().as_bytes())
+        .and_then(|()| file.sync_all());
     written.map_err(BackupError::at("writing", &path))?;
     place::sync_folder(&path).map_err(BackupError::at("writing", &path))?;
     Ok(id)
@@ -167,14 +178,16 @@ fn remove_but_installation(folder: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(folder).map_err(BackupError::at("reading the folder", folder))? {
         let entry = entry.map_err(BackupError::at("reading the folder", folder))?.path();
         if entry != folder.join(INSTALLATION) && entry != folder.join(LOCK) {
-            let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+            let removed =
+                if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
             removed.map_err(BackupError::at("removing", &entry))?;
         }
     }
     Ok(())
 }
 
-/// Removes the copies that a migration made of the database with its older schema. The backup has that content.
+/// Removes the copies that a migration made of the database with its older schema. The backup has
+/// that content.
 fn remove_copies_of_migrations(folder: &Path) -> Result<(), BackupError> {
     for entry in fs::read_dir(folder).map_err(BackupError::at("reading the folder", folder))? {
         let path = entry.map_err(BackupError::at("reading the folder", folder))?.path();
@@ -185,7 +198,8 @@ fn remove_copies_of_migrations(folder: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Makes the database that of the new installation, which has made no backup and has not looked through the chain.
+/// Makes the database that of the new installation, which has made no backup and has not looked
+/// through the chain.
 fn make_it_a_copy(
     restore: &Restore,
     manifest: &Manifest,
@@ -201,17 +215,28 @@ fn make_it_a_copy(
         if has_wallet {
             let skip = restore_skip(tx)?;
             let (source, looks_ahead) = (RestoreSource::Backup, looks_ahead(usual_run(skip), skip));
-            tx.begin_restore(&NewRestore { source, at, birth_height: None, looks_ahead, skip, beside_another: false })?;
+            tx.begin_restore(&NewRestore {
+                source,
+                at,
+                birth_height: None,
+                looks_ahead,
+                skip,
+                beside_another: false,
+            })?;
         }
         tx.audit(at, &restore.actor, "restore", &made_at.iso_seconds())
     })?;
     Ok(())
 }
 
-/// The setting `restoreSkip`: the number of addresses that another copy of the wallet may have given since the backup.
+/// The setting `restoreSkip`: the number of addresses that another copy of the wallet may have
+/// given since the backup.
 fn restore_skip(tx: &Tx<'_>) -> Result<u32, StoreError> {
-    let stored =
-        tx.settings()?.into_iter().find(|(name, _)| name == "restoreSkip").and_then(|(_, value)| value.parse().ok());
+    let stored = tx
+        .settings()?
+        .into_iter()
+        .find(|(name, _)| name == "restoreSkip")
+        .and_then(|(_, value)| value.parse().ok());
     Ok(stored.unwrap_or(RESTORE_SKIP_DEFAULT))
 }
 

@@ -1,7 +1,8 @@
-//! The format of a sealed backup: a line of JSON with the key's recipe, then the content in encrypted chunks (the
-//! STREAM construction with ChaCha20-Poly1305). The nonce of a chunk is its number and whether it is the last, so a
-//! changed, missing, moved or cut chunk is refused. The file's key is derived from the line too, so a changed line is
-//! noticed as well. Reading and writing need memory for two chunks.
+//! The format of a sealed backup: a line of JSON with the key's recipe, then the content in
+//! encrypted chunks (the STREAM construction with ChaCha20-Poly1305). The nonce of a chunk is its
+//! number and whether it is the last, so a changed, missing, moved or cut chunk is refused. The
+//! file's key is derived from the line too, so a changed line is noticed as well. Reading and
+//! writing need memory for two chunks.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -31,9 +32,9 @@ const TAG_BYTES: usize = 16;
 const LINE_MAX: u64 = 1_024;
 
 /// Bytes of a file's random id. It gives each file its own key under the same passphrase.
-pub(crate) const FILE_ID_BYTES: usize = 32;
+pub const FILE_ID_BYTES: usize = 32;
 
-pub(crate) type FileId = [u8; FILE_ID_BYTES];
+pub type FileId = [u8; FILE_ID_BYTES];
 
 /// Separates the derivation of a file's key from other uses of the backup key.
 const KEY_CONTEXT: &[u8] = b"tillgate backup, key of a file\0";
@@ -51,7 +52,7 @@ struct Header {
 }
 
 /// A writer that seals the bytes written to it.
-pub(super) struct Sealing<W: Write> {
+pub struct Sealing<W: Write> {
     to: W,
     cipher: ChaCha20Poly1305,
     number: u64,
@@ -59,16 +60,16 @@ pub(super) struct Sealing<W: Write> {
 }
 
 /// A file whose first line was read. Its content is not open yet.
-pub(super) struct Closed<R: BufRead> {
+pub struct Closed<R: BufRead> {
     from: R,
     /// The line's bytes as in the file.
     line: Vec<u8>,
-    pub(super) recipe: KeyRecipe,
-    pub(super) file_id: FileId,
+    pub recipe: KeyRecipe,
+    pub file_id: FileId,
 }
 
 /// A reader of a sealed file's content. Each byte that it returns is authentic.
-pub(super) struct Opening<R: BufRead> {
+pub struct Opening<R: BufRead> {
     from: R,
     cipher: ChaCha20Poly1305,
     number: u64,
@@ -81,14 +82,15 @@ pub(super) struct Opening<R: BufRead> {
 
 impl<W: Write> Sealing<W> {
     /// Writes the first line. The bytes that follow are sealed.
-    pub(super) fn begin(mut to: W, key: &BackupKey, file_id: &FileId) -> Result<Self, BackupError> {
+    pub fn begin(mut to: W, key: &BackupKey, file_id: &FileId) -> Result<Self, BackupError> {
         let header = Header {
             tillgate_backup: VERSION,
             recipe: key.recipe().clone(),
             cipher: CIPHER.to_owned(),
             file_id: hex::encode(file_id),
         };
-        let mut line = serde_json::to_vec(&header).map_err(io::Error::from).map_err(BackupError::writing)?;
+        let mut line =
+            serde_json::to_vec(&header).map_err(io::Error::from).map_err(BackupError::writing)?;
         line.push(b'\n');
         to.write_all(&line).map_err(BackupError::writing)?;
         let chunk = Zeroizing::new(Vec::with_capacity(CHUNK_BYTES));
@@ -96,7 +98,7 @@ impl<W: Write> Sealing<W> {
     }
 
     /// Seals the remaining bytes as the last chunk. Returns the inner writer.
-    pub(super) fn finish(mut self) -> io::Result<W> {
+    pub fn finish(mut self) -> io::Result<W> {
         self.seal(true)?;
         self.to.flush()?;
         Ok(self.to)
@@ -132,10 +134,11 @@ impl<W: Write> Write for Sealing<W> {
 
 impl<R: BufRead> Closed<R> {
     /// Reads the first line of a backup.
-    pub(super) fn read(mut from: R) -> Result<Self, BackupError> {
+    pub fn read(mut from: R) -> Result<Self, BackupError> {
         let mut line = Vec::new();
         (&mut from).take(LINE_MAX).read_until(b'\n', &mut line).map_err(BackupError::reading)?;
-        let version: Version = serde_json::from_slice(&line).map_err(|_| BackupError::NotABackup)?;
+        let version: Version =
+            serde_json::from_slice(&line).map_err(|_| BackupError::NotABackup)?;
         if version.tillgate_backup != VERSION {
             return Err(BackupError::NewerForm);
         }
@@ -149,7 +152,7 @@ impl<R: BufRead> Closed<R> {
     }
 
     /// Opens the content. With a wrong key the first read fails.
-    pub(super) fn open(self, key: &BackupKey) -> Opening<R> {
+    pub fn open(self, key: &BackupKey) -> Opening<R> {
         let cipher = cipher_of(key, &self.line);
         let chunk = Zeroizing::new(Vec::new());
         Opening { from: self.from, cipher, number: 0, chunk, given: 0, is_over: false }
@@ -200,14 +203,16 @@ impl<R: BufRead> Read for Opening<R> {
 }
 
 fn cipher_of(key: &BackupKey, line: &[u8]) -> ChaCha20Poly1305 {
-    let mut mac = <Hmac<Sha256> as hmac::Mac>::new_from_slice(key.bytes()).expect("HMAC takes keys of any length");
+    let mut mac = <Hmac<Sha256> as hmac::Mac>::new_from_slice(key.bytes())
+        .expect("HMAC takes keys of any length");
     mac.update(KEY_CONTEXT);
     mac.update(line);
     let file_key: Zeroizing<[u8; KEY_BYTES]> = Zeroizing::new(mac.finalize().into_bytes().into());
     ChaCha20Poly1305::new((&*file_key).into())
 }
 
-/// The chunk's number, and whether it is the last. Each key seals one file, so no nonce is used twice.
+/// The chunk's number, and whether it is the last. Each key seals one file, so no nonce is used
+/// twice.
 fn nonce(number: u64, is_last: bool) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[3..11].copy_from_slice(&number.to_be_bytes());

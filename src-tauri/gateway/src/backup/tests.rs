@@ -10,6 +10,8 @@ use tillgate_machine::secrets::{Purpose, Secret, SecretsLocation};
 use tillgate_store::StoreError;
 use tillgate_store::backups::BackupState;
 
+mod every_night;
+
 use super::key::BackupKey;
 use super::make::Job;
 use super::restore::{Restore, restore};
@@ -44,14 +46,22 @@ async fn nightly_world() -> (World, TempDir) {
     set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
     let secret = BackupKey::cheap("correct horse").to_stored().unwrap();
     world.gateway.secrets.set(Purpose::BackupKey, &secret).unwrap();
-    world.gateway.store.write(|tx| tx.set_backup_passphrase_at(Timestamp::from_ms(1))).await.unwrap();
+    world
+        .gateway
+        .store
+        .write(|tx| tx.set_backup_passphrase_at(Timestamp::from_ms(1)))
+        .await
+        .unwrap();
     (world, folder)
 }
 
 /// The files in a folder, without its mark.
 fn names(folder: &Path) -> Vec<String> {
-    let is_mark = |name: &String| name.strip_prefix(".tillgate-").is_some_and(|id| !id.contains('.'));
-    let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let is_mark =
+        |name: &String| name.strip_prefix(".tillgate-").is_some_and(|id| !id.contains('.'));
+    let all = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = all.filter(|name| !is_mark(name)).collect();
     names.sort();
     names
@@ -61,16 +71,6 @@ fn names(folder: &Path) -> Vec<String> {
 async fn name_folder(world: &World, folder: &Path) {
     let (name, value) = ("backupFolder".to_owned(), folder.to_str().unwrap().to_owned());
     ask(&world.app, SetSetting { name, value }, &Actor::panel()).await.unwrap();
-}
-
-fn fault_of(world: &World, now: Timestamp) -> String {
-    let gateway = &world.gateway;
-    gateway
-        .store
-        .read(|reader| nightly_fault(gateway, reader, now))
-        .unwrap()
-        .map(|told| told.to_string())
-        .unwrap_or_default()
 }
 
 /// Checks that a failed backup left neither a file nor an unsealed copy.
@@ -105,26 +105,50 @@ async fn a_restore_has_all_rows_and_secrets_and_a_new_installation() {
     let file = folder.path().join("till.backup");
     made(&world, &file).await.unwrap();
     #[cfg(unix)]
-    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).unwrap().permissions()) & 0o777, 0o600);
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).unwrap().permissions())
+            & 0o777,
+        0o600
+    );
 
     let base = tempfile::tempdir().unwrap();
     restored(&file, base.path()).unwrap();
     assert_eq!(names(base.path()), ["test"]);
     let copy = World::opened(base).await;
-    for table in ["payments", "receipts", "coins", "ledger", "notifications", "settings", "api_keys", "payouts"] {
-        let rows = |world: &World| world.gateway.store.read(|reader| reader.rows_of(table)).unwrap();
+    for table in [
+        "payments",
+        "receipts",
+        "coins",
+        "ledger",
+        "notifications",
+        "settings",
+        "api_keys",
+        "payouts",
+    ] {
+        let rows =
+            |world: &World| world.gateway.store.read(|reader| reader.rows_of(table)).unwrap();
         assert_eq!(rows(&copy), rows(&world), "{table}");
     }
-    assert_ne!(copy.gateway.installation.installation_id, world.gateway.installation.installation_id);
+    assert_ne!(
+        copy.gateway.installation.installation_id,
+        world.gateway.installation.installation_id
+    );
     assert_eq!(copy.gateway.installation.merchant_id, world.gateway.installation.merchant_id);
-    let words =
-        |world: &World| world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal().to_owned();
+    let words = |world: &World| {
+        world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal().to_owned()
+    };
     assert_eq!(words(&copy), words(&world));
     let store = &copy.gateway.store;
-    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_some(), "the restored copy has not looked yet");
+    assert!(
+        store.read(|reader| reader.dangerous_restore()).unwrap().is_some(),
+        "the restored copy has not looked yet"
+    );
     assert!(store.read(|reader| reader.last_backup(BackupState::Writing)).unwrap().is_none());
     copy.look().await;
-    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_none(), "the restored copy has looked");
+    assert!(
+        store.read(|reader| reader.dangerous_restore()).unwrap().is_none(),
+        "the restored copy has looked"
+    );
 }
 
 #[tokio::test]
@@ -132,7 +156,10 @@ async fn a_refused_backup_or_restore_writes_nothing() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
     made(&world, &file).await.unwrap();
-    assert!(matches!(made(&world, &file).await, Err(BackupError::Exists(_))), "an existing file is not overwritten");
+    assert!(
+        matches!(made(&world, &file).await, Err(BackupError::Exists(_))),
+        "an existing file is not overwritten"
+    );
     let whole = fs::read(&file).unwrap();
     let (cut, changed) = (folder.path().join("cut"), folder.path().join("changed"));
     fs::write(&cut, &whole[..whole.len() - 1]).unwrap();
@@ -141,8 +168,11 @@ async fn a_refused_backup_or_restore_writes_nothing() {
     other[middle] ^= 1;
     fs::write(&changed, other).unwrap();
     let nowhere = folder.path().join("data");
-    for (file, wanted) in [(&cut, "damaged"), (&changed, "damaged"), (&folder.path().join("none"), "there is none at")]
-    {
+    for (file, wanted) in [
+        (&cut, "damaged"),
+        (&changed, "damaged"),
+        (&folder.path().join("none"), "there is none at"),
+    ] {
         let why = restored(file, &nowhere).unwrap_err().to_string();
         assert!(why.contains(wanted), "{why}");
         assert!(!nowhere.exists(), "a refused restore made its folder");
@@ -177,13 +207,22 @@ async fn a_failed_backup_leaves_no_file_and_no_unsealed_copy() {
     world.gateway.disk.set_free_bytes(u64::MAX);
     nothing_is_left(&world, folder.path());
 
-    let why = made(&world, &folder.path().join("none").join("till.backup")).await.unwrap_err().to_string();
+    let why = made(&world, &folder.path().join("none").join("till.backup"))
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(why.contains("none"), "{why}");
     assert!(made(&world, Path::new("till.backup")).await.is_err(), "not an absolute path");
 
     // The gateway stops during the backup.
     let key = KeySource::Passphrase(passphrase());
-    let job = Job { gateway: world.gateway.clone(), path: file.clone(), key, file_id: [1; FILE_ID_BYTES], mark: None };
+    let job = Job {
+        gateway: world.gateway.clone(),
+        path: file.clone(),
+        key,
+        file_id: [1; FILE_ID_BYTES],
+        mark: None,
+    };
     let steps = std::cell::Cell::new(0);
     let interrupted = job.work(&|| {
         steps.set(steps.get() + 1);
@@ -200,38 +239,6 @@ async fn a_failed_backup_leaves_no_file_and_no_unsealed_copy() {
     assert!(world.gateway.store.read(|reader| reader.backups_being_written()).unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn only_the_oldest_nightly_backups_are_removed() {
-    let (world, folder) = nightly_world().await;
-    set(&world, "backupKeep", "2").await;
-    let foreign = folder.path().join("tillgate-test-2020-01-01.backup");
-    fs::write(&foreign, "somebody else's").unwrap();
-    made(&world, &folder.path().join("own.backup")).await.unwrap();
-    let mut now = machine_now_of_a_test();
-    for _ in 0..3 {
-        nightly::once(&world.gateway, now).await;
-        nightly::once(&world.gateway, now).await;
-        now = now.plus_ms(2 * DAY_MS);
-    }
-    let rows = world.gateway.store.read(|reader| reader.nightly_backups()).unwrap();
-    assert_eq!(rows.len(), 2, "{rows:?}");
-    assert!(rows.iter().all(|row| Path::new(&row.path).exists()));
-    assert_eq!(
-        names(folder.path()).len(),
-        4,
-        "two nightly backups, a person's backup and another file: {:?}",
-        names(folder.path())
-    );
-    assert_eq!(fault_of(&world, machine_now_of_a_test()), "");
-
-    // Another file with the name of one of our backups is kept.
-    let replaced = PathBuf::from(&rows[1].path);
-    fs::write(&replaced, "put there by somebody").unwrap();
-    nightly::once(&world.gateway, now).await;
-    assert_eq!(fs::read_to_string(&replaced).unwrap(), "put there by somebody");
-    assert_eq!(fs::read_to_string(&foreign).unwrap(), "somebody else's");
-}
-
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_pipe_in_the_place_of_an_old_backup_blocks_no_backup() {
@@ -241,7 +248,9 @@ async fn a_pipe_in_the_place_of_an_old_backup_blocks_no_backup() {
     set(&world, "backupKeep", "1").await;
     let now = machine_now_of_a_test();
     nightly::once(&world.gateway, now).await;
-    let old = PathBuf::from(&world.gateway.store.read(|reader| reader.nightly_backups()).unwrap()[0].path);
+    let old = PathBuf::from(
+        &world.gateway.store.read(|reader| reader.nightly_backups()).unwrap()[0].path,
+    );
     fs::remove_file(&old).unwrap();
     // The pipe has no writer.
     mknodat(CWD, &old, FileType::Fifo, Mode::RWXU, 0).unwrap();
@@ -259,111 +268,17 @@ fn machine_now_of_a_test() -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_failed_nightly_backup_is_reported_and_tried_again() {
-    let (world, folder) = nightly_world().await;
-    set(&world, "backupKeep", "1").await;
-    let now = machine_now_of_a_test();
-    nightly::once(&world.gateway, now).await;
-    let good = names(folder.path());
-    assert_eq!((good.len(), fault_of(&world, now)), (1, String::new()));
-    assert!(fault_of(&world, now.plus_ms(3 * DAY_MS)).contains("no backup was made last night"));
-
-    let elsewhere = folder.path().join("unplugged");
-    set(&world, "backupFolder", elsewhere.to_str().unwrap()).await;
-    let tomorrow = now.plus_ms(2 * DAY_MS);
-    nightly::once(&world.gateway, tomorrow).await;
-    let told = fault_of(&world, now);
-    assert!(told.contains("unplugged") && told.contains("the last good backup is of"), "{told}");
-    assert_eq!(names(folder.path()), good, "a failed backup removed the good one");
-
-    fs::create_dir(&elsewhere).unwrap();
-    nightly::once(&world.gateway, now.plus_ms(60_000)).await;
-    assert!(names(&elsewhere).is_empty(), "it was tried again before an hour had passed");
-    nightly::once(&world.gateway, tomorrow).await;
-    assert_eq!((names(&elsewhere).len(), fault_of(&world, now)), (1, String::new()));
-}
-
-#[tokio::test]
-async fn the_mount_point_of_an_unplugged_disk_takes_no_backup() {
-    let (world, base) = nightly_world().await;
-    let (folder, in_the_drawer) = (base.path().join("usb stick"), base.path().join("drawer"));
-    fs::create_dir(&folder).unwrap();
-    name_folder(&world, &folder).await;
-    let night = |number: i64| machine_now_of_a_test().plus_ms(2 * number * DAY_MS);
-    nightly::once(&world.gateway, night(0)).await;
-    assert_eq!((names(&folder).len(), fault_of(&world, night(0))), (1, String::new()));
-
-    // The stick is unplugged. Its mount point is a folder on this computer's own disk.
-    fs::rename(&folder, &in_the_drawer).unwrap();
-    fs::create_dir(&folder).unwrap();
-    nightly::once(&world.gateway, night(1)).await;
-    assert_eq!(names(&folder), Vec::<String>::new(), "a backup was written to the computer's own disk");
-    let told = fault_of(&world, night(0));
-    assert!(told.contains("its disk is not connected") && told.contains("the last good backup is of"), "{told}");
-    let kind = world.gateway.store.read(|reader| nightly_fault(&world.gateway, reader, night(0))).unwrap();
-    assert!(matches!(kind, Some(NightlyFault::Failed { is_other_folder: true, .. })), "{kind:?}");
-    let told = fault_of(&world, night(0));
-    assert!(
-        told.contains(&format!("set backupFolder \"{}\"`", folder.display())),
-        "the path needs quotes in a shell: {told}"
-    );
-    let asked = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;
-    assert!(
-        matches!(asked, Err(BackupError::OtherFolder { .. })),
-        "a requested backup was written to the mount point: {asked:?}"
-    );
-
-    // The stick is plugged in again.
-    fs::remove_dir(&folder).unwrap();
-    fs::rename(&in_the_drawer, &folder).unwrap();
-    nightly::once(&world.gateway, night(2)).await;
-    assert_eq!((names(&folder).len(), fault_of(&world, night(0))), (2, String::new()));
-
-    // Another stick in its place takes no backup until it is named. Afterwards the former stick takes none.
-    fs::rename(&folder, &in_the_drawer).unwrap();
-    fs::create_dir(&folder).unwrap();
-    nightly::once(&world.gateway, night(3)).await;
-    assert_eq!(names(&folder), Vec::<String>::new());
-    name_folder(&world, &folder).await;
-    let kind = world.gateway.store.read(|reader| nightly_fault(&world.gateway, reader, night(0))).unwrap();
-    assert!(
-        matches!(kind, Some(NightlyFault::Failed { is_other_folder: false, .. })),
-        "a folder that was just named is reported as another folder: {kind:?}"
-    );
-    name_folder(&world, &folder).await;
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "a folder that was named twice has one mark");
-    nightly::once(&world.gateway, night(4)).await;
-    assert_eq!((names(&folder).len(), fault_of(&world, night(0))), (1, String::new()));
-    fs::remove_dir_all(&folder).unwrap();
-    fs::rename(&in_the_drawer, &folder).unwrap();
-    nightly::once(&world.gateway, night(5)).await;
-    assert!(fault_of(&world, night(0)).contains("its disk is not connected"));
-}
-
-#[tokio::test]
-async fn a_folder_without_a_mark_is_marked_by_its_next_backup() {
-    let (world, base) = nightly_world().await;
-    let now = machine_now_of_a_test();
-    nightly::once(&world.gateway, now).await;
-    assert_eq!((names(base.path()).len(), fault_of(&world, now)), (1, String::new()));
-    let is_mark = |path: &PathBuf| path.extension().is_none();
-    let mark = fs::read_dir(base.path()).unwrap().map(|entry| entry.unwrap().path()).find(is_mark).unwrap();
-    assert!(fs::read_to_string(&mark).unwrap().contains("Keep it"));
-    nightly::once(&world.gateway, now.plus_ms(2 * DAY_MS)).await;
-    assert_eq!(names(base.path()).len(), 2);
-    fs::remove_file(mark).unwrap();
-    nightly::once(&world.gateway, now.plus_ms(4 * DAY_MS)).await;
-    assert_eq!(names(base.path()).len(), 2);
-}
-
-#[tokio::test]
 async fn the_name_of_a_removed_backup_is_never_used_again() {
     let (world, folder) = nightly_world().await;
     set(&world, "backupKeep", "1").await;
     let mut given = Vec::new();
     for _ in 0..3 {
         let made = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await.unwrap();
-        assert!(!given.contains(&made.path), "{} was the name of another backup", made.path.display());
+        assert!(
+            !given.contains(&made.path),
+            "{} was the name of another backup",
+            made.path.display()
+        );
         assert_eq!(names(folder.path()).len(), 1);
         given.push(made.path);
     }
@@ -374,46 +289,15 @@ async fn the_name_of_a_removed_backup_is_never_used_again() {
 }
 
 #[tokio::test]
-async fn a_folder_without_a_passphrase_gives_a_warning_and_no_backup() {
-    let (world, folder) = world().await;
-    let now = machine_now_of_a_test();
-    nightly::once(&world.gateway, now).await;
-    assert_eq!(fault_of(&world, now), "");
-    set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
-    nightly::once(&world.gateway, now).await;
-    assert!(names(folder.path()).is_empty() && fault_of(&world, now).contains("--set-passphrase"));
-    set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
-    nightly::once(&world.gateway, now).await;
-    assert_eq!((names(folder.path()).len(), fault_of(&world, now)), (1, String::new()));
-    // The backup opens with the passphrase on a machine without a stored key.
-    let base = tempfile::tempdir().unwrap();
-    restored(&folder.path().join(&names(folder.path())[0]), base.path()).unwrap();
-}
-
-#[tokio::test]
-async fn the_first_nightly_backup_is_one_file() {
-    for is_nightly_first in [true, false] {
-        let (world, folder) = nightly_world().await;
-        let (now, actor) = (machine_now_of_a_test(), Actor::panel());
-        let asked = BackUp { file: None, passphrase: None, unless_since: Some(now.iso_millis()) };
-        let (by_night, by_person) = (nightly::once(&world.gateway, now), ask(&world.app, asked, &actor));
-        let made = match is_nightly_first {
-            true => tokio::join!(by_night, by_person).1.unwrap(),
-            false => tokio::join!(by_person, by_night).0.unwrap(),
-        };
-        let named = Path::new(&made.file).file_name().unwrap().to_str().unwrap();
-        assert_eq!(names(folder.path()), [named], "the nightly backup was first: {is_nightly_first}");
-    }
-}
-
-#[tokio::test]
 async fn remains_of_a_crash_are_removed_and_a_whole_backup_counts() {
     let (world, folder) = nightly_world().await;
     let whole = folder.path().join("whole.backup");
     made(&world, &whole).await.unwrap();
     let file_id = examine::file_id(&whole).unwrap();
-    let (half_id, half) = ([3; FILE_ID_BYTES], folder.path().join("tillgate-test-2026-01-12.backup"));
-    let (path, whole_path) = (half.to_str().unwrap().to_owned(), whole.to_str().unwrap().to_owned());
+    let (half_id, half) =
+        ([3; FILE_ID_BYTES], folder.path().join("tillgate-test-2026-01-12.backup"));
+    let (path, whole_path) =
+        (half.to_str().unwrap().to_owned(), whole.to_str().unwrap().to_owned());
     let note = world.gateway.store.write(move |tx| -> Result<(), StoreError> {
         tx.forget_all_backups()?;
         tx.begin_backup(&file_id, &whole_path, true, Timestamp::from_ms(5))?;
@@ -424,7 +308,9 @@ async fn remains_of_a_crash_are_removed_and_a_whole_backup_counts() {
     drop(fs::create_dir(world.gateway.data_dir.path().join("backing-up-0303030303030303")));
     tidy::settle_interrupted(&world.gateway).await.unwrap();
     assert_eq!(names(folder.path()), ["whole.backup"]);
-    assert!(!names(world.gateway.data_dir.path()).iter().any(|name| name.starts_with("backing-up")));
+    assert!(
+        !names(world.gateway.data_dir.path()).iter().any(|name| name.starts_with("backing-up"))
+    );
     let (good, failed) = world
         .gateway
         .store
@@ -450,7 +336,10 @@ async fn a_check_needs_the_files_key_and_this_wallet() {
     proof(&world, Tried::StoredFirst(passphrase())).await.unwrap();
     let wrong = proof(&world, Tried::Passphrase(other())).await;
     assert!(matches!(wrong, Err(BackupError::WrongPassphrase)), "{wrong:?}");
-    assert!(matches!(proof(&world, Tried::Stored).await, Err(BackupError::NoPassphrase)), "no key is stored yet");
+    assert!(
+        matches!(proof(&world, Tried::Stored).await, Err(BackupError::NoPassphrase)),
+        "no key is stored yet"
+    );
     set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
     assert!(
         matches!(proof(&world, Tried::Stored).await, Err(BackupError::OtherKey)),
@@ -465,7 +354,10 @@ async fn a_check_needs_the_files_key_and_this_wallet() {
         "a wrong passphrase passed, because the stored key fits: {wrong:?}"
     );
     let (other, _) = self::world().await;
-    assert!(matches!(proof(&other, Tried::Passphrase(passphrase())).await, Err(BackupError::OtherWallet)));
+    assert!(matches!(
+        proof(&other, Tried::Passphrase(passphrase())).await,
+        Err(BackupError::OtherWallet)
+    ));
     let left = names(world.gateway.data_dir.path());
     assert!(!left.iter().any(|name| name.starts_with("backing-up")), "{left:?}");
 }
@@ -493,7 +385,14 @@ async fn a_backup_refused_without_a_passphrase_delays_no_later_one() {
     set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
     let refused = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;
     assert!(matches!(refused, Err(BackupError::NoPassphrase)), "{refused:?}");
-    assert!(world.gateway.store.read(|reader| reader.last_backup(BackupState::Failed)).unwrap().is_none());
+    assert!(
+        world
+            .gateway
+            .store
+            .read(|reader| reader.last_backup(BackupState::Failed))
+            .unwrap()
+            .is_none()
+    );
     set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
     nightly::once(&world.gateway, machine_now_of_a_test()).await;
     assert_eq!(names(folder.path()).len(), 1);

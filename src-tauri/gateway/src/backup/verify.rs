@@ -1,4 +1,5 @@
-//! Checks that a backup would restore this installation's wallet, by the steps of a restore up to the examination.
+//! Checks that a backup would restore this installation's wallet, by the steps of a restore up to
+//! the examination.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,33 +20,39 @@ use crate::gateway::Gateway;
 
 /// A backup that would restore this wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Verified {
+pub struct Verified {
     /// Time of the backup, by the clock of the machine that made it.
     pub made_at: Timestamp,
     pub program: String,
 }
 
 /// The key to try.
-pub(crate) enum Tried {
+pub enum Tried {
     /// A passphrase typed for this backup.
     Passphrase(Secret),
     /// The key in the secret store.
     Stored,
-    /// The key in the secret store if it fits the file, otherwise this passphrase. The passphrase may have been given
-    /// for the secrets file only.
+    /// The key in the secret store if it fits the file, otherwise this passphrase. The passphrase
+    /// may have been given for the secrets file only.
     StoredFirst(Secret),
 }
 
-/// Checks a backup: opens all of it, examines its databases as a restore would, and compares its wallet with this
-/// installation's. Stores the time of the check.
-pub(crate) async fn verify(gateway: &Arc<Gateway>, file: PathBuf, tried: Tried) -> Result<Verified, BackupError> {
+/// Checks a backup: opens all of it, examines its databases as a restore would, and compares its
+/// wallet with this installation's. Stores the time of the check.
+pub async fn verify(
+    gateway: &Arc<Gateway>,
+    file: PathBuf,
+    tried: Tried,
+) -> Result<Verified, BackupError> {
     let _turn = turn(gateway).await?;
     tidy::settle_interrupted(gateway).await?;
     let file = place::checked(file)?;
     let stop = CancellationToken::new();
     let _stops = stop.clone().drop_guard();
     let worker = Arc::clone(gateway);
-    let work = tokio::task::spawn_blocking(move || prove(&worker, &file, &tried, &|| !stop.is_cancelled()));
+    let work = tokio::task::spawn_blocking(move || {
+        prove(&worker, &file, &tried, &|| !stop.is_cancelled())
+    });
     let (manifest, file_id) = work.await.unwrap_or(Err(BackupError::Panicked))?;
     let at = machine_now();
     gateway.store.write(move |tx| tx.note_backup_checked(&file_id, at)).await?;
@@ -63,8 +70,9 @@ fn prove(
     let sealed = SealedFile::with_key(file, |recipe| {
         // The recipe includes the salt, so a stored key with another recipe does not open the file.
         let stored = || {
-            stored_key(gateway)
-                .and_then(|key| if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) })
+            stored_key(gateway).and_then(|key| {
+                if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) }
+            })
         };
         match tried {
             Tried::Passphrase(passphrase) => recipe.key(passphrase),

@@ -1,4 +1,5 @@
-//! The command line's grammar: the arguments that `clap` parses, and the [`Command`] for each. It executes nothing.
+//! The command line's grammar: the arguments that `clap` parses, and the [`Command`] for each. It
+//! executes nothing.
 
 mod backups;
 mod keys;
@@ -14,7 +15,7 @@ use std::sync::OnceLock;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use self::backups::Backup;
-pub(super) use self::backups::Restore;
+pub use self::backups::Restore;
 use self::keys::{HmacKey, Keys};
 use self::payouts::{Limits, Payouts, Statement, StatementFormat};
 use self::records::{Anomalies, Deliveries, Payments};
@@ -50,7 +51,7 @@ as TILLGATE_MERCHANT_NAME, and TILLGATE_LOG says what is logged (info, debug, â€
 /// Take Bitcoin on your own machine.
 #[derive(Debug, Parser)]
 #[command(name = "tillgate", version, after_help = EXAMPLES, arg_required_else_help = true, max_term_width = 110)]
-pub(super) struct Tillgate {
+pub struct Tillgate {
     #[command(flatten)]
     pub common: CommonArgs,
     #[command(subcommand)]
@@ -60,13 +61,14 @@ pub(super) struct Tillgate {
 /// Arguments of every command.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of every command")]
-pub(super) struct CommonArgs {
-    /// The environment: test (the built-in sandbox) or production. The default is test until production has a wallet.
-    /// Then `serve` serves both, and a command that only shows uses production. If test exists too, a command that
-    /// changes something must name its environment.
+pub struct CommonArgs {
+    /// The environment: test (the built-in sandbox) or production. The default is test until
+    /// production has a wallet. Then `serve` serves both, and a command that only shows uses
+    /// production. If test exists too, a command that changes something must name its environment.
     #[arg(long, global = true, env = "TILLGATE_ENVIRONMENT", value_name = "test|production")]
     pub environment: Option<Environment>,
-    /// The folder that holds the data; each environment has a sub-folder [default: the platform's data folder].
+    /// The folder that holds the data; each environment has a sub-folder
+    /// [default: the platform's data folder].
     #[arg(long, global = true, env = "TILLGATE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
     /// Print one JSON document on stdout.
@@ -78,18 +80,19 @@ pub(super) struct CommonArgs {
     /// Keep secrets in this file, encrypted with a passphrase, instead of the OS keyring.
     #[arg(long, global = true, env = "TILLGATE_SECRETS_FILE", value_name = "FILE")]
     pub secrets_file: Option<PathBuf>,
-    /// Read the passphrase of --secrets-file from this file descriptor, not from TILLGATE_PASSPHRASE. Backups use it
-    /// too, unless they are given their own.
+    /// Read the passphrase of --secrets-file from this file descriptor, not from
+    /// TILLGATE_PASSPHRASE. Backups use it too, unless they are given their own.
     #[arg(long, global = true, value_name = "FD")]
     pub passphrase_fd: Option<i32>,
-    /// Read the passphrase of backups from this file descriptor, not from TILLGATE_BACKUP_PASSPHRASE.
+    /// Read the passphrase of backups from this file descriptor, not from
+    /// TILLGATE_BACKUP_PASSPHRASE.
     #[arg(long, global = true, value_name = "FD")]
     pub backup_passphrase_fd: Option<i32>,
 }
 
 /// [`CommonArgs`] for one chosen environment.
 #[derive(Debug, Clone)]
-pub(super) struct Common {
+pub struct Common {
     pub environment: Environment,
     pub data_dir: Option<PathBuf>,
     pub secrets_file: Option<PathBuf>,
@@ -97,7 +100,8 @@ pub(super) struct Common {
     pub backup_passphrase_fd: Option<i32>,
     /// Whether `--json` was given. The command then asks a person nothing.
     pub json: bool,
-    /// The passphrase given for this environment's secrets, kept because a descriptor can be read only once.
+    /// The passphrase given for this environment's secrets, kept because a descriptor can be read
+    /// only once.
     pub passphrase: OnceLock<Secret>,
     /// The passphrase given for backups alone, kept because a descriptor can be read only once.
     pub backup_passphrase: OnceLock<Secret>,
@@ -105,7 +109,7 @@ pub(super) struct Common {
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LogFormat {
+pub enum LogFormat {
     /// For people.
     Human,
     /// One JSON object a line.
@@ -114,7 +118,7 @@ pub(super) enum LogFormat {
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
-pub(super) enum Act {
+pub enum Act {
     /// Run the gateway until SIGTERM or Ctrl-C.
     ///
     /// When ready it prints one line to stdout:
@@ -146,29 +150,31 @@ pub(super) enum Act {
     /// Make, restore and show the wallet.
     #[command(subcommand)]
     Wallet(Wallet),
-    /// Every movement of the balance, with its value, and sums by day and month.
-    /// JSON: {"currency", "items": [{"time", "kind", "btcAmount" (negative for outgoing coins), "fiatAmount",
-    /// "exchangeRate", "feeBtc", "btcTxId", "paymentId", "payoutId", "anomalyId"}], "totals": {"byDay", "byMonth"}}.
-    /// Members without a value are left out. The sum of btcAmount over all time is the balance of `wallet info`. A row
-    /// is valued at the rate of its payment or payout if that has the same currency, else at the rate of the row's
-    /// time.
+    /// Every movement of the balance, with its value, and sums by day and month. JSON: {"currency",
+    /// "items":
+    /// [{"time", "kind", "btcAmount" (negative for outgoing coins), "fiatAmount", "exchangeRate", "feeBtc", "btcTxId", "paymentId", "payoutId", "anomalyId"}],
+    /// "totals": {"byDay", "byMonth"}}. Members without a value are left out. The sum of btcAmount
+    /// over all time is the balance of `wallet info`. A row is valued at the rate of its payment or
+    /// payout if that has the same currency, else at the rate of the row's time.
     Statement(Statement),
     /// Attempts to notify shops.
     #[command(subcommand)]
     Deliveries(Deliveries),
     /// Save database, secrets and the sandbox's chain in one encrypted file, while payments go on.
     ///
-    /// The passphrase comes from TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd, else from TILLGATE_PASSPHRASE or
-    /// --passphrase-fd, else you are asked for it. It has at least 8 characters, in production 12. Anyone with the file
-    /// and the passphrase can spend the coins; without the passphrase nobody can open the file, not even you.
-    /// JSON: {"file", "madeAt", "sizeBytes", "checkedAt"}.
+    /// The passphrase comes from TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd, else from
+    /// TILLGATE_PASSPHRASE or --passphrase-fd, else you are asked for it. It has at least 8
+    /// characters, in production 12. Anyone with the file and the passphrase can spend the coins;
+    /// without the passphrase nobody can open the file, not even you. JSON: {"file", "madeAt",
+    /// "sizeBytes", "checkedAt"}.
     Backup(Backup),
-    /// Restore a backup into an environment that does not exist yet: the same payments, keys and balance.
-    /// Then start `tillgate serve`: the restored copy gives no address and sends nothing before it has scanned the
-    /// chain. The original must never run again. JSON: {"environment", "folder", "madeAt", "wallet"}.
+    /// Restore a backup into an environment that does not exist yet: the same payments, keys and
+    /// balance. Then start `tillgate serve`: the restored copy gives no address and sends nothing
+    /// before it has scanned the chain. The original must never run again. JSON: {"environment",
+    /// "folder", "madeAt", "wallet"}.
     Restore(Restore),
-    /// Check keyring, chain, rates, clock, disk, ports, permissions, database, notifications and payouts; say what to
-    /// do.
+    /// Check keyring, chain, rates, clock, disk, ports, permissions, database, notifications and
+    /// payouts; say what to do.
     ///
     /// JSON: {"ok", "checks": [{"name", "ok", "message"}]}; exit status 1 when something is wrong.
     Doctor,
@@ -176,8 +182,9 @@ pub(super) enum Act {
 
 /// The arguments of `serve`.
 #[derive(Debug, Clone, Args)]
-pub(super) struct ServeArgs {
-    /// The address of the API; port 0 picks a free one [default: 127.0.0.1:7421, production 127.0.0.1:7420].
+pub struct ServeArgs {
+    /// The address of the API; port 0 picks a free one
+    /// [default: 127.0.0.1:7421, production 127.0.0.1:7420].
     #[arg(long, env = "TILLGATE_LISTEN", value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
     /// The address of the payment pages [default: the address of the API].
@@ -205,7 +212,7 @@ pub(super) struct ServeArgs {
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// For people.
     Text,
     /// One JSON document.
@@ -216,7 +223,7 @@ pub(super) enum Form {
 
 /// The meaning of a command line.
 #[derive(Debug)]
-pub(super) enum Meaning {
+pub enum Meaning {
     /// Run the gateway.
     Serve(ServeArgs),
     /// Send this command to a gateway.
@@ -227,8 +234,9 @@ pub(super) enum Meaning {
 
 impl CommonArgs {
     /// These arguments for one environment.
-    pub(super) fn of(&self, environment: Environment) -> Common {
-        let Self { data_dir, secrets_file, passphrase_fd, backup_passphrase_fd, json, .. } = self.clone();
+    pub fn of(&self, environment: Environment) -> Common {
+        let Self { data_dir, secrets_file, passphrase_fd, backup_passphrase_fd, json, .. } =
+            self.clone();
         let (passphrase, backup_passphrase) = (OnceLock::new(), OnceLock::new());
         Common {
             environment,
@@ -248,7 +256,7 @@ impl Tillgate {
     ///
     /// # Errors
     /// The usage error or the help to print.
-    pub(super) fn read() -> Result<Self, clap::Error> {
+    pub fn read() -> Result<Self, clap::Error> {
         let mut grammar = Self::command();
         let matches = grammar.try_get_matches_from_mut(std::env::args_os())?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))
@@ -258,7 +266,7 @@ impl Tillgate {
     ///
     /// # Errors
     /// The usage error to print.
-    pub(super) fn checked(self) -> Result<Self, clap::Error> {
+    pub fn checked(self) -> Result<Self, clap::Error> {
         if self.common.json && self.form() == Form::Table {
             let why = "a table (--format) and --json are two forms: leave one of them out";
             return Err(Self::command().error(clap::error::ErrorKind::ArgumentConflict, why));
@@ -272,7 +280,7 @@ impl Tillgate {
     }
 
     /// The form of the answer; the command's own `--format` takes precedence over `--json`.
-    pub(super) fn form(&self) -> Form {
+    pub fn form(&self) -> Form {
         let format = match &self.act {
             Act::Statement(statement) => statement.format,
             Act::Payments(Payments::List { format: Some(_), .. }) => return Form::Table,
@@ -289,7 +297,7 @@ impl Tillgate {
 
 impl Act {
     /// Converts the subcommand to its [`Meaning`].
-    pub(super) fn meaning(self) -> Meaning {
+    pub fn meaning(self) -> Meaning {
         Meaning::Ask(match self {
             Self::Serve(serve) => return Meaning::Serve(serve),
             Self::Status => Status {}.into(),

@@ -18,7 +18,7 @@ use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
 
 /// Runs the command and prints its answer in `form`.
-pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
+pub async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
     let mut gateway = GatewayClient::new(common);
     match &mut command {
         Command::RestoreWallet(asked) => {
@@ -35,7 +35,11 @@ pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Re
     done
 }
 
-async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> Result<ExitCode, Failure> {
+async fn ask(
+    gateway: &mut GatewayClient<'_>,
+    command: &Command,
+    form: Form,
+) -> Result<ExitCode, Failure> {
     let common = gateway.common;
     if let Command::Statement(asked) = command {
         return statement_pages::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
@@ -60,7 +64,12 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
             let base = data_dir::base(common.data_dir.as_deref()).ok();
             let env_dir = base.map(|base| data_dir::env_dir(&base, common.environment));
             let (concerned, why) = (error.concerns(), error.to_string());
-            serde_json::to_value(doctor::examine_unopened(common.environment, env_dir.as_deref(), concerned, why))?
+            serde_json::to_value(doctor::examine_unopened(
+                common.environment,
+                env_dir.as_deref(),
+                concerned,
+                why,
+            ))?
         }
         Err(error) => return Err(error.into()),
     };
@@ -71,12 +80,17 @@ async fn ask(gateway: &mut GatewayClient<'_>, command: &Command, form: Form) -> 
     };
     if let (Form::Json, Some(refusal)) = (form, view["refusal"]["message"]["message"].as_str()) {
         // The record on stdout does not hold the refusal.
-        let _ = writeln!(std::io::stderr(), "tillgate: {refusal}; the transaction is broadcast again after each block");
+        let _ = writeln!(
+            std::io::stderr(),
+            "tillgate: {refusal}; the transaction is broadcast again after each block"
+        );
     }
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
         // Only lists that are printed page by page have a table.
-        Form::Text | Form::Table if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
+        Form::Text | Form::Table if remedy::are_told_by(command) => {
+            remedy::as_given(&render(command, view)?)
+        }
         Form::Text | Form::Table => render(command, view)?,
     };
     print_answer(&text)?;
@@ -108,14 +122,14 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
 }
 
 /// The status of the gateway that serves the data directory; `None` if none serves it.
-pub(super) async fn running(common: &Common) -> Option<StatusView> {
+pub async fn running(common: &Common) -> Option<StatusView> {
     let (env_dir, _) = found(common).ok()?;
     let answer = control::ask(&data_dir::socket(&env_dir), &Status {}.into()).await?;
     serde_json::from_value(answer.ok()?).ok()
 }
 
 /// Whether a gateway answers on the socket.
-pub(super) async fn is_running(socket: &Path) -> bool {
+pub async fn is_running(socket: &Path) -> bool {
     control::ask(socket, &ListSettings {}.into()).await.is_some()
 }
 
@@ -129,9 +143,13 @@ mod tests {
 
     #[test]
     fn only_the_command_line_says_to_start_the_gateway() {
-        let error =
-            CommandError::from(ReplaceError::Unseen(tillgate_told::Telling::of_text("the backend is being asked")));
-        assert!(!error.to_string().contains("tillgate"), "the window must name no command: {error}");
+        let error = CommandError::from(ReplaceError::Unseen(tillgate_told::Telling::of_text(
+            "the backend is being asked",
+        )));
+        assert!(
+            !error.to_string().contains("tillgate"),
+            "the window must name no command: {error}"
+        );
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("`tillgate serve`")));
     }
 
@@ -139,7 +157,10 @@ mod tests {
     fn only_the_command_line_says_how_to_refund_again() {
         let txid = bitcoin::Txid::from_byte_array([7; 32]);
         let error = CommandError::from(RefundError::PaidBefore { txid, amount_sats: 1 });
-        assert!(!error.to_string().contains("--"), "the window has a checkbox, not an option: {error}");
+        assert!(
+            !error.to_string().contains("--"),
+            "the window has a checkbox, not an option: {error}"
+        );
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("--again")));
     }
 }

@@ -1,5 +1,5 @@
-//! Signals that end the program while the terminal's echo is off. The echo is turned on first, because the terminal
-//! keeps its settings after the program has ended.
+//! Signals that end the program while the terminal's echo is off. The echo is turned on first,
+//! because the terminal keeps its settings after the program has ended.
 
 use std::fs::File;
 use std::future::pending;
@@ -22,11 +22,12 @@ static WATCHES: Mutex<bool> = Mutex::new(false);
 /// Whether another part of the program ends it at SIGTERM or SIGINT.
 static LEFT_TO_OTHERS: AtomicBool = AtomicBool::new(false);
 
-/// A program that a signal ended has this plus the signal's number as exit status, by the convention of shells.
+/// A program that a signal ended has this plus the signal's number as exit status, by the
+/// convention of shells.
 const BY_SIGNAL: i32 = 128;
 
 /// From now on a signal that ends the program first restores the terminal's settings from `before`.
-pub(super) fn hides(terminal: &File, before: &Termios) -> io::Result<()> {
+pub fn hides(terminal: &File, before: &Termios) -> io::Result<()> {
     let mut watches = WATCHES.lock();
     if !*watches {
         watch()?;
@@ -37,7 +38,7 @@ pub(super) fn hides(terminal: &File, before: &Termios) -> io::Result<()> {
 }
 
 /// Turns the terminal's echo on again; `how` says what happens to unread input.
-pub(super) fn shows(how: OptionalActions) {
+pub fn shows(how: OptionalActions) {
     // Held until the end, because a signal may restore the terminal at the same time.
     let mut hidden = HIDDEN.lock();
     if let Some((terminal, before)) = hidden.take() {
@@ -47,11 +48,12 @@ pub(super) fn shows(how: OptionalActions) {
 }
 
 /// Leaves SIGTERM and SIGINT to another part of the program, unless the terminal's echo is off.
-pub(super) fn leave_to_others() {
+pub fn leave_to_others() {
     LEFT_TO_OTHERS.store(true, Ordering::SeqCst);
 }
 
-/// Starts a thread that waits for the signals until the program ends. The caller's thread blocks on the terminal.
+/// Starts a thread that waits for the signals until the program ends. The caller's thread blocks on
+/// the terminal.
 fn watch() -> io::Result<()> {
     let (told, begun) = channel();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -72,7 +74,9 @@ fn watch() -> io::Result<()> {
 fn waiting() -> io::Result<Runtime> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
-    for kind in [SignalKind::hangup(), SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()] {
+    for kind in
+        [SignalKind::hangup(), SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()]
+    {
         // A signal that the parent process had ignored stays ignored.
         if !is_ignored(kind) {
             let mut heard = signal(kind)?;
@@ -87,8 +91,8 @@ fn waiting() -> io::Result<Runtime> {
     Ok(runtime)
 }
 
-/// Ends the program with the exit status of the signal, so that a waiting shell sees it. A signal that was left to
-/// others ends it only while the echo is off.
+/// Ends the program with the exit status of the signal, so that a waiting shell sees it. A signal
+/// that was left to others ends it only while the echo is off.
 fn end_by(kind: SignalKind) {
     let is_hidden = HIDDEN.lock().is_some();
     shows(OptionalActions::Flush);
@@ -99,7 +103,8 @@ fn end_by(kind: SignalKind) {
     }
 }
 
-/// Whether a signal was ignored when the program started, as after `nohup`. False if the system does not say.
+/// Whether a signal was ignored when the program started, as after `nohup`. False if the system
+/// does not say.
 fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -2,7 +2,7 @@
 
 /// The line on stderr with which the program ends with status 1.
 #[derive(Debug)]
-pub(super) struct Failure(pub(super) String);
+pub struct Failure(pub(super) String);
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {

@@ -1,4 +1,5 @@
-//! The gateway that the command line asks: the one that serves the data directory, or one opened for the command.
+//! The gateway that the command line asks: the one that serves the data directory, or one opened
+//! for the command.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -25,16 +26,16 @@ const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
 /// The gateway that the command line asks.
-pub(super) struct GatewayClient<'a> {
-    pub(super) common: &'a Common,
+pub struct GatewayClient<'a> {
+    pub common: &'a Common,
     /// A gateway that was opened because none ran; it stays open for the next command.
-    pub(super) opened: Option<Arc<App>>,
+    pub opened: Option<Arc<App>>,
     /// Files that were created for this gateway.
-    pub(super) made: Option<MadeByCommand>,
+    pub made: Option<MadeByCommand>,
 }
 
-/// Commands that may come before the first start create a missing data directory. For any other command a missing
-/// folder is a typing error.
+/// Commands that may come before the first start create a missing data directory. For any other
+/// command a missing folder is a typing error.
 fn if_missing(command: &Command) -> IfMissing {
     let makes = matches!(
         command,
@@ -48,16 +49,16 @@ fn if_missing(command: &Command) -> IfMissing {
 }
 
 /// The gateway's answer, or the error of opening the gateway.
-pub(super) type Answer = Result<Result<Value, CommandError>, OpenError>;
+pub type Answer = Result<Result<Value, CommandError>, OpenError>;
 
 impl<'a> GatewayClient<'a> {
     /// A client that has asked no gateway yet.
-    pub(super) const fn new(common: &'a Common) -> Self {
+    pub const fn new(common: &'a Common) -> Self {
         Self { common, opened: None, made: None }
     }
 
     /// Removes the files that were created for a failed command.
-    pub(super) fn take_back(&self, command: &Command) {
+    pub fn take_back(&self, command: &Command) {
         if let (Some(made), Some(app)) = (&self.made, &self.opened) {
             made.take_back(command, app);
         }
@@ -67,12 +68,15 @@ impl<'a> GatewayClient<'a> {
     ///
     /// # Errors
     /// The gateway cannot be opened, or it refuses.
-    pub(super) async fn answer_of<A: Ask + Clone + Into<Command>>(&mut self, asked: &A) -> Result<A::Answer, Failure> {
+    pub async fn answer_of<A: Ask + Clone + Into<Command>>(
+        &mut self,
+        asked: &A,
+    ) -> Result<A::Answer, Failure> {
         let view = self.answer(&asked.clone().into()).await???;
         Ok(read(asked, view)?)
     }
 
-    pub(super) async fn answer(&mut self, command: &Command) -> Result<Answer, Failure> {
+    pub async fn answer(&mut self, command: &Command) -> Result<Answer, Failure> {
         if let Some(app) = &self.opened {
             return Ok(Ok(dispatch(app, command.clone(), &Actor::command_line()).await));
         }
@@ -81,7 +85,8 @@ impl<'a> GatewayClient<'a> {
             Err(error) => return Ok(Err(error.into())),
         };
         let socket = data_dir::socket(&env_dir);
-        // The owners of the folder and of the socket were checked, so the socket is not another user's.
+        // The owners of the folder and of the socket were checked, so the socket is not another
+        // user's.
         if is_there && let Some(answer) = control::ask(&socket, command).await {
             return Ok(Ok(answer));
         }
@@ -92,7 +97,11 @@ impl<'a> GatewayClient<'a> {
             match daemon::open(options.clone()).await {
                 Ok(app) => {
                     if !is_there {
-                        let _ = writeln!(std::io::stderr(), "tillgate: made the data directory {}", env_dir.display());
+                        let _ = writeln!(
+                            std::io::stderr(),
+                            "tillgate: made the data directory {}",
+                            env_dir.display()
+                        );
                     }
                     self.made = Some(made);
                     let app = self.opened.insert(app);
@@ -111,7 +120,7 @@ impl<'a> GatewayClient<'a> {
 }
 
 /// The environment's folder, and whether it already holds a database.
-pub(super) fn found(common: &Common) -> Result<(PathBuf, bool), DataDirError> {
+pub fn found(common: &Common) -> Result<(PathBuf, bool), DataDirError> {
     let base = data_dir::base(common.data_dir.as_deref())?;
     let is_there = data_dir::exists(&base, common.environment)?;
     Ok((data_dir::env_dir(&base, common.environment), is_there))

@@ -1,6 +1,6 @@
-//! Asks for secrets at a terminal. The terminal does not echo them. The echo returns afterwards, also after Ctrl-C or
-//! a signal. On Unix this is written by hand: `rpassword` echoes between two lines of one question, and its restoring
-//! does not run when a signal ends the program.
+//! Asks for secrets at a terminal. The terminal does not echo them. The echo returns afterwards,
+//! also after Ctrl-C or a signal. On Unix this is written by hand: `rpassword` echoes between two
+//! lines of one question, and its restoring does not run when a signal ends the program.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +9,16 @@ use tillgate_machine::secrets::Secret;
 
 use super::failure::Failure;
 
-/// Whether a person pressed Ctrl-C at a question. The program then cleans up, and ends with the exit status of Ctrl-C.
+/// Whether a person pressed Ctrl-C at a question. The program then cleans up, and ends with the
+/// exit status of Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a program that Ctrl-C ended, by the convention of shells: 128 plus the signal's number.
+/// The exit status of a program that Ctrl-C ended, by the convention of shells: 128 plus the
+/// signal's number.
 const BY_CTRL_C: u8 = 130;
 
 /// A terminal without echo as long as this value lives, also between two lines of one question.
-pub(super) struct Terminal {
+pub struct Terminal {
     #[cfg(unix)]
     hidden: unix::Hiding,
 }
@@ -26,7 +28,7 @@ impl Terminal {
     ///
     /// # Errors
     /// There is no terminal.
-    pub(super) fn hide() -> Result<Self, Failure> {
+    pub fn hide() -> Result<Self, Failure> {
         #[cfg(unix)]
         let terminal: io::Result<Self> = unix::Hiding::begin().map(|hidden| Self { hidden });
         #[cfg(windows)]
@@ -40,7 +42,7 @@ impl Terminal {
     ///
     /// # Errors
     /// No line was read; after Ctrl-C [`status_if_interrupted`] returns a status.
-    pub(super) fn line(&mut self, question: &str) -> Result<Secret, Failure> {
+    pub fn line(&mut self, question: &str) -> Result<Secret, Failure> {
         let question = &format!("{} ", question.trim_end());
         #[cfg(unix)]
         let line = self.hidden.ask(question);
@@ -56,12 +58,12 @@ impl Terminal {
 ///
 /// # Errors
 /// As [`Terminal::line`].
-pub(super) fn line(question: &str) -> Result<Secret, Failure> {
+pub fn line(question: &str) -> Result<Secret, Failure> {
     Terminal::hide()?.line(question)
 }
 
 /// The exit status after Ctrl-C at a question, so that a waiting shell sees the signal.
-pub(super) fn status_if_interrupted() -> Option<u8> {
+pub fn status_if_interrupted() -> Option<u8> {
     // The signal itself is not raised, because it is ignored if the parent process ignored it.
     INTERRUPTED.load(Ordering::Relaxed).then_some(BY_CTRL_C)
 }
@@ -91,14 +93,14 @@ mod unix {
     /// The byte that the terminal sends for Ctrl-C while `ISIG` is off.
     const CTRL_C: u8 = 3;
 
-    /// Turns the echo off while this value lives. Ctrl-C ends the line and raises no signal, so that the program can
-    /// remove the files that it created.
-    pub(super) struct Hiding {
+    /// Turns the echo off while this value lives. Ctrl-C ends the line and raises no signal, so
+    /// that the program can remove the files that it created.
+    pub struct Hiding {
         terminal: File,
     }
 
     impl Hiding {
-        pub(super) fn begin() -> io::Result<Self> {
+        pub fn begin() -> io::Result<Self> {
             let terminal = File::options().read(true).write(true).open("/dev/tty")?;
             let before = tcgetattr(&terminal)?;
             let mut hidden = before.clone();
@@ -112,7 +114,7 @@ mod unix {
             Ok(hiding)
         }
 
-        pub(super) fn ask(&mut self, question: &str) -> io::Result<Secret> {
+        pub fn ask(&mut self, question: &str) -> io::Result<Secret> {
             self.terminal.write_all(question.as_bytes())?;
             let line = line_of(&mut self.terminal);
             if line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
@@ -124,13 +126,14 @@ mod unix {
 
     impl Drop for Hiding {
         fn drop(&mut self) {
-            // Pasted input beyond the question is discarded: the shell would show it, and keep it in its history.
+            // Pasted input beyond the question is discarded: the shell would show it, and keep it
+            // in its history.
             ending::shows(OptionalActions::Flush);
         }
     }
 
     /// Reads one line, a byte at a time, so that no part of it is left in a buffer.
-    pub(super) fn line_of(from: &mut impl io::Read) -> io::Result<Secret> {
+    pub fn line_of(from: &mut impl io::Read) -> io::Result<Secret> {
         let mut line = Zeroizing::new(Vec::with_capacity(LINE_MAX));
         let mut byte = [0];
         while line.len() < LINE_MAX && from.read(&mut byte)? == 1 && byte != [b'\n'] {
@@ -139,7 +142,8 @@ mod unix {
             }
             line.extend(byte);
         }
-        let text = std::str::from_utf8(&line).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        let text =
+            std::str::from_utf8(&line).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         Ok(Secret::new(text.trim_end_matches('\r').to_owned()))
     }
 
@@ -182,7 +186,11 @@ mod unix {
             }
             drop(hidden);
             assert!(shows(&own));
-            assert_eq!(rustix::io::ioctl_fionread(&own).unwrap(), 0, "the shell would read the third line");
+            assert_eq!(
+                rustix::io::ioctl_fionread(&own).unwrap(),
+                0,
+                "the shell would read the third line"
+            );
         }
 
         #[test]
@@ -194,7 +202,8 @@ mod unix {
             }
             let program = std::env::current_exe().unwrap();
             let test = std::thread::current().name().unwrap().to_owned();
-            let line = format!("'{}' --exact --nocapture --test-threads=1 '{test}'", program.display());
+            let line =
+                format!("'{}' --exact --nocapture --test-threads=1 '{test}'", program.display());
             let mut script = Command::new("script");
             script.args(["-qefc", &line, "/dev/null"]).env(AT_A_TERMINAL, "1");
             let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

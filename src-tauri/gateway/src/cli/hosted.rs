@@ -1,5 +1,6 @@
-//! `tillgate serve` for the desktop program, which runs the gateway inside itself. It takes the same flags
-//! and environment variables, prints no ready line, and stops when its host cancels the token.
+//! `tillgate serve` for the desktop program, which runs the gateway inside itself. It takes the
+//! same flags and environment variables, prints no ready line, and stops when its host cancels the
+//! token.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -60,28 +61,39 @@ impl Hosted {
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))
     }
 
-    /// The environments to serve: the named one, or both, so that production can be set up in the window.
+    /// The environments to serve: the named one, or both, so that production can be set up in the
+    /// window.
     #[must_use]
     pub fn environments(&self) -> Vec<Environment> {
-        self.common.environment.map_or_else(|| Environment::ALL.to_vec(), |environment| vec![environment])
+        self.common
+            .environment
+            .map_or_else(|| Environment::ALL.to_vec(), |environment| vec![environment])
     }
 
     /// The environment to show if none was chosen before: production once it has a wallet.
     #[must_use]
     pub fn first(&self) -> Environment {
         let live = || {
-            if environment::is_live(&self.common).unwrap_or(true) { Environment::Production } else { Environment::Test }
+            if environment::is_live(&self.common).unwrap_or(true) {
+                Environment::Production
+            } else {
+                Environment::Test
+            }
         };
         self.common.environment.unwrap_or_else(live)
     }
 
-    /// The folder of this installation's data, which tells installations apart; empty if it is unknown.
+    /// The folder of this installation's data, which tells installations apart; empty if it is
+    /// unknown.
     #[must_use]
     pub fn folder(&self) -> String {
-        data_dir::base(self.common.data_dir.as_deref()).map(|base| base.display().to_string()).unwrap_or_default()
+        data_dir::base(self.common.data_dir.as_deref())
+            .map(|base| base.display().to_string())
+            .unwrap_or_default()
     }
 
-    /// A runtime for one environment alone. The log begins lines of its threads with the environment's name.
+    /// A runtime for one environment alone. The log begins lines of its threads with the
+    /// environment's name.
     ///
     /// # Errors
     /// The system creates no threads.
@@ -89,7 +101,8 @@ impl Hosted {
         runtime::of_environment(environment)
     }
 
-    /// Opens the gateway of one environment and serves until `shutdown`; `ready` is called once it takes payments.
+    /// Opens the gateway of one environment and serves until `shutdown`; `ready` is called once it
+    /// takes payments.
     ///
     /// # Errors
     /// The reason that the gateway does not run, and the remedy.
@@ -102,13 +115,22 @@ impl Hosted {
         let gateways = self.environments().len();
         let served = match options(&self.common.of(environment)) {
             Ok(options) => {
-                serve::until_stopped(options, self.serve.clone(), gateways, |app, _| ready(app), shutdown).await
+                serve::until_stopped(
+                    options,
+                    self.serve.clone(),
+                    gateways,
+                    |app, _| ready(app),
+                    shutdown,
+                )
+                .await
             }
             Err(failure) => Err(failure),
         };
         let Err(Failure(why)) = served else { return Ok(()) };
         Err(match call::running(&self.common.of(environment)).await {
-            Some(StatusView { api: Some(api), .. }) => NotServing::Elsewhere(Refusal::GatewayElsewhere { api, why }),
+            Some(StatusView { api: Some(api), .. }) => {
+                NotServing::Elsewhere(Refusal::GatewayElsewhere { api, why })
+            }
             Some(StatusView { api: None, .. }) | None => {
                 NotServing::Failed(Refusal::GatewayDown { why: Telling::of_text(why) })
             }
@@ -134,13 +156,25 @@ mod tests {
     #[test]
     fn the_desktop_takes_the_flags_of_serve() {
         Hosted::command().debug_assert();
-        let line =
-            ["tillgate-desktop", "--data-dir", "/d", "--listen", "127.0.0.1:0", "--public-url", "https://a.example"];
+        let line = [
+            "tillgate-desktop",
+            "--data-dir",
+            "/d",
+            "--listen",
+            "127.0.0.1:0",
+            "--public-url",
+            "https://a.example",
+        ];
         let hosted = <Hosted as Parser>::try_parse_from(line).unwrap();
         assert_eq!(hosted.environments(), Environment::ALL);
         assert_eq!(hosted.serve.listen.unwrap().port(), 0);
-        let named = <Hosted as Parser>::try_parse_from(["tillgate-desktop", "--environment", "production"]).unwrap();
-        assert_eq!((named.environments(), named.first()), (vec![Environment::Production], Environment::Production));
+        let named =
+            <Hosted as Parser>::try_parse_from(["tillgate-desktop", "--environment", "production"])
+                .unwrap();
+        assert_eq!(
+            (named.environments(), named.first()),
+            (vec![Environment::Production], Environment::Production)
+        );
         assert!(<Hosted as Parser>::try_parse_from(["tillgate-desktop", "keys"]).is_err());
     }
 }

@@ -8,12 +8,13 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tillgate_machine::private_file;
 
-/// The largest image, in bytes. In base64 it just fits into the 48 KiB of the setting `merchantLogo`.
+/// The largest image, in bytes. In base64 it just fits into the 48 KiB of the setting
+/// `merchantLogo`.
 const IMAGE_MAX: u64 = 36_800;
 
 /// Why a file cannot be the value of a setting.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(super) enum ImageError {
+pub enum ImageError {
     #[error("the file cannot be read: {0}")]
     Read(#[from] std::io::Error),
     #[error("the file is no PNG, JPEG, WebP or SVG image")]
@@ -26,7 +27,7 @@ pub(super) enum ImageError {
 ///
 /// # Errors
 /// [`ImageError`].
-pub(super) fn data_url(path: &str) -> Result<String, ImageError> {
+pub fn data_url(path: &str) -> Result<String, ImageError> {
     private_file::check_regular(Path::new(path))?;
     let mut image = Vec::new();
     File::open(path)?.take(IMAGE_MAX + 1).read_to_end(&mut image)?;
@@ -43,7 +44,9 @@ fn kind(image: &[u8]) -> Option<&'static str> {
         [0x89, b'P', b'N', b'G', ..] => Some("png"),
         [0xff, 0xd8, 0xff, ..] => Some("jpeg"),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("webp"),
-        _ => std::str::from_utf8(image).is_ok_and(|text| text.contains("<svg")).then_some("svg+xml"),
+        _ => {
+            std::str::from_utf8(image).is_ok_and(|text| text.contains("<svg")).then_some("svg+xml")
+        }
     }
 }
 
@@ -74,7 +77,10 @@ mod tests {
             (b"\x89PNG\r\n\x1a\n....".as_slice(), Some("png")),
             (b"\xff\xd8\xff\xe0", Some("jpeg")),
             (b"RIFF....WEBPVP8 ", Some("webp")),
-            (b"<?xml version=\"1.0\"?><svg xmlns=\"http://www.w3.org/2000/svg\"/>", Some("svg+xml")),
+            (
+                b"<?xml version=\"1.0\"?><svg xmlns=\"http://www.w3.org/2000/svg\"/>",
+                Some("svg+xml"),
+            ),
             (b"GIF89a", None),
             (b"", None),
         ] {

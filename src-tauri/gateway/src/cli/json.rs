@@ -1,5 +1,5 @@
-//! Answers of commands as one JSON document for other programs: the view as received, or for some commands the
-//! interface's record.
+//! Answers of commands as one JSON document for other programs: the view as received, or for some
+//! commands the interface's record.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::console::wallet::WalletDescriptorView;
 ///
 /// # Errors
 /// The view does not parse as the command's answer, because a gateway of another version sent it.
-pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_json::Error> {
+pub fn document(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::ListPayouts(asked) => {
             let page = read(asked, view)?;
@@ -70,7 +70,8 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::ContinueRestore(_)
         | Command::VerifyWords(_)
         | Command::ImportLabels(_)
-        // These views are one page; `sheet_pages`, `label_pages` and `statement_pages` print the whole document.
+        // These views are one page; `sheet_pages`, `label_pages` and `statement_pages` print the
+        // whole document.
         | Command::PaymentsSheet(_)
         | Command::WalletLabels(_)
         | Command::Statement(_)
@@ -112,12 +113,12 @@ fn telling(members: &Map<String, Value>) -> Option<String> {
 }
 
 /// The beginning of the statement's document, before its first movement.
-pub(super) fn statement_begins(currency: &str) -> String {
+pub fn statement_begins(currency: &str) -> String {
     format!(r#"{{"currency":{},"items":["#, text(currency))
 }
 
 /// The end of the statement's document, after its last movement.
-pub(super) fn statement_ends(sums: &StatementTotals) -> String {
+pub fn statement_ends(sums: &StatementTotals) -> String {
     let totals = |period: &str, totals: &[StatementTotal]| {
         totals.iter().map(|sum| total(period, sum)).collect::<Vec<_>>().join(",")
     };
@@ -125,8 +126,7 @@ pub(super) fn statement_ends(sums: &StatementTotals) -> String {
     format!(r#"],"totals":{{"byDay":[{by_day}],"byMonth":[{by_month}]}}}}"#)
 }
 
-/// One movement of the statement.
-pub(super) fn movement(item: &StatementItem) -> String {
+pub fn movement(item: &StatementItem) -> String {
     object([
         ("time", Some(text(&item.time))),
         ("kind", Some(text(&item.kind.to_string()))),
@@ -150,9 +150,12 @@ fn total(period: &str, total: &StatementTotal) -> String {
     ])
 }
 
-/// An object of the members that have a value. Values are JSON text already, so that numbers keep their digits.
+/// An object of the members that have a value. Values are JSON text already, so that numbers keep
+/// their digits.
 fn object<const N: usize>(members: [(&str, Option<String>); N]) -> String {
-    let members = members.into_iter().filter_map(|(name, json)| json.map(|json| format!(r#""{name}":{json}"#)));
+    let members = members
+        .into_iter()
+        .filter_map(|(name, json)| json.map(|json| format!(r#""{name}":{json}"#)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
@@ -176,9 +179,11 @@ mod tests {
     fn a_sentence_is_printed_in_english() {
         let said = serde_json::json!({"code": "DISK_FULL", "values": {"file": "/b"}, "message": "/b is full"});
         let view = serde_json::json!({"ok": false, "checks": [{"name": "disk", "message": said}]});
-        let printed = serde_json::json!({"ok": false, "checks": [{"name": "disk", "message": "/b is full"}]});
+        let printed =
+            serde_json::json!({"ok": false, "checks": [{"name": "disk", "message": "/b is full"}]});
         assert_eq!(
-            document(&crate::console::Command::Doctor(crate::console::doctor::Doctor {}), view).unwrap(),
+            document(&crate::console::Command::Doctor(crate::console::doctor::Doctor {}), view)
+                .unwrap(),
             printed.to_string()
         );
     }

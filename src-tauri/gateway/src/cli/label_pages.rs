@@ -7,7 +7,11 @@ use super::output::print_answer;
 use crate::console::wallet::{WalletLabels, WalletLabelsView};
 
 /// Asks for page after page, and prints each.
-pub(super) async fn run(asked: &WalletLabels, form: Form, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
+pub async fn run(
+    asked: &WalletLabels,
+    form: Form,
+    gateway: &mut GatewayClient<'_>,
+) -> Result<(), Failure> {
     let mut after = None;
     let mut is_begun = false;
     loop {
@@ -25,7 +29,11 @@ pub(super) async fn run(asked: &WalletLabels, form: Form, gateway: &mut GatewayC
 }
 
 /// The text of a page: one label on each line (BIP329), or members of a JSON document's list.
-fn render(page: &WalletLabelsView, form: Form, is_begun: &mut bool) -> Result<String, serde_json::Error> {
+fn render(
+    page: &WalletLabelsView,
+    form: Form,
+    is_begun: &mut bool,
+) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     for label in &page.items {
         let label = serde_json::to_string(label)?;
@@ -56,7 +64,9 @@ mod tests {
     async fn all(world: &World, limit: u32) -> Vec<String> {
         let (mut lines, mut after) = (Vec::new(), None);
         loop {
-            let page = ask(&world.app, WalletLabels { after, limit: Some(limit) }, &Actor::panel()).await.unwrap();
+            let page = ask(&world.app, WalletLabels { after, limit: Some(limit) }, &Actor::panel())
+                .await
+                .unwrap();
             lines.extend(render(&page, Form::Text, &mut false).unwrap().lines().map(str::to_owned));
             after = page.next;
             if after.is_none() {
@@ -82,12 +92,20 @@ mod tests {
         world.look().await;
         world.send().await;
         let own = all(&world, 1_000).await;
-        let label_anew = own.iter().step_by(3).map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Label>>();
+        let label_anew = own
+            .iter()
+            .step_by(3)
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect::<Vec<Label>>();
         let anew = label_anew.len();
         let write = move |tx: &tillgate_store::Tx<'_>| {
             for Label { kind, reference, .. } in &label_anew {
                 let kind = LabelledKind::named(kind).unwrap();
-                tx.import_label(&Labelled { kind, reference: reference.clone(), label: "by Ann".to_owned() })?;
+                tx.import_label(&Labelled {
+                    kind,
+                    reference: reference.clone(),
+                    label: "by Ann".to_owned(),
+                })?;
             }
             Ok::<_, tillgate_store::StoreError>(())
         };
@@ -98,7 +116,8 @@ mod tests {
             whole.iter().map(|line| line.split("\"label\"").next().unwrap().to_owned()).collect();
         assert_eq!(things.len(), whole.len(), "{whole:?}");
         for (kind, count) in [("tx", 7), ("addr", 5), ("output", 9)] {
-            let of_kind = whole.iter().filter(|line| line.contains(&format!("\"type\":\"{kind}\""))).count();
+            let of_kind =
+                whole.iter().filter(|line| line.contains(&format!("\"type\":\"{kind}\""))).count();
             assert_eq!(of_kind, count, "{kind}: {whole:?}");
         }
         for limit in [1, 2, 5] {

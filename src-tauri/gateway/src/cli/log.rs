@@ -1,7 +1,7 @@
 //! The log on stderr, for people or as JSON. No module logs a secret.
 //!
-//! A log that cannot be written stops no work: its lines are dropped and counted. Once the log can be written again,
-//! its first line is the number of dropped lines.
+//! A log that cannot be written stops no work: its lines are dropped and counted. Once the log can
+//! be written again, its first line is the number of dropped lines.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
@@ -16,13 +16,15 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::args::LogFormat;
 
-/// The log filter of a command: only the keyring's warnings, such as that it waits for a person. The command's answer
-/// says the rest.
-pub(super) const OF_A_COMMAND: &str = "off,tillgate_gateway::machine::secrets::keyring=warn";
+/// The log filter of a command: only the keyring's warnings, such as that it waits for a person.
+/// The command's answer says the rest.
+pub const OF_A_COMMAND: &str = "off,tillgate_gateway::machine::secrets::keyring=warn";
 
-/// Starts the log. Its filter is `TILLGATE_LOG` (like `debug` or `tillgate_gateway=trace,warn`), or else `default`.
-pub(super) fn start(format: LogFormat, default: &str) {
-    let filter = std::env::var("TILLGATE_LOG").ok().and_then(|wanted| EnvFilter::try_new(wanted).ok());
+/// Starts the log. Its filter is `TILLGATE_LOG` (like `debug` or `tillgate_gateway=trace,warn`), or
+/// else `default`.
+pub fn start(format: LogFormat, default: &str) {
+    let filter =
+        std::env::var("TILLGATE_LOG").ok().and_then(|wanted| EnvFilter::try_new(wanted).ok());
     let filter = filter.unwrap_or_else(|| EnvFilter::new(default));
     // Without this, the library would panic when the log cannot be written.
     let log = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false);
@@ -40,8 +42,8 @@ pub(super) fn start(format: LogFormat, default: &str) {
     };
 }
 
-/// Begins each line of a thread that serves one environment (`threads::current_environment`) with the environment's
-/// name.
+/// Begins each line of a thread that serves one environment (`threads::current_environment`) with
+/// the environment's name.
 struct Named<F> {
     format: LogFormat,
     lines: F,
@@ -53,7 +55,12 @@ where
     N: for<'a> FormatFields<'a> + 'static,
     F: FormatEvent<S, N>,
 {
-    fn format_event(&self, context: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut to: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         let Some(environment) = threads::current_environment() else {
             return self.lines.format_event(context, to, event);
         };
@@ -111,7 +118,9 @@ impl<W: Write> Lossy<W> {
             let (dropped, what) = (self.dropped, "lines of the log could not be written");
             let line = match self.format {
                 LogFormat::Human => format!("WARN {dropped} {what}\n"),
-                LogFormat::Json => format!("{{\"level\":\"WARN\",\"message\":\"{dropped} {what}\"}}\n"),
+                LogFormat::Json => {
+                    format!("{{\"level\":\"WARN\",\"message\":\"{dropped} {what}\"}}\n")
+                }
             };
             if !self.try_write(line.as_bytes()) {
                 return false;
@@ -167,7 +176,10 @@ mod tests {
     fn lines_that_cannot_be_written_are_dropped_and_counted() {
         for (format, told) in [
             (LogFormat::Human, "WARN 3 lines of the log could not be written"),
-            (LogFormat::Json, r#"{"level":"WARN","message":"3 lines of the log could not be written"}"#),
+            (
+                LogFormat::Json,
+                r#"{"level":"WARN","message":"3 lines of the log could not be written"}"#,
+            ),
         ] {
             let mut log = Lossy::new(Disk { room: 10, content: Vec::new() }, format);
             for line in ["first\n", "second\n", "third\n", "fourth\n"] {

@@ -1,5 +1,5 @@
-//! Removes the files that a failed command created, unless they hold a wallet. A leftover folder would prevent a
-//! restore.
+//! Removes the files that a failed command created, unless they hold a wallet. A leftover folder
+//! would prevent a restore.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,27 +10,35 @@ use super::args::Common;
 use crate::app::App;
 use crate::console::Command;
 
-/// The files that a command may create: the environment's folder and the secrets file. `DataDir::made` tells whether
-/// the folder was created.
+/// The files that a command may create: the environment's folder and the secrets file.
+/// `DataDir::made` tells whether the folder was created.
 #[derive(Debug)]
-pub(super) struct MadeByCommand {
+pub struct MadeByCommand {
     /// `None` if a secrets file existed before.
     secrets_file: Option<PathBuf>,
 }
 
 impl MadeByCommand {
     /// The value before the command runs.
-    pub(super) fn before(common: &Common) -> Self {
-        Self { secrets_file: common.secrets_file.clone().filter(|path| path.symlink_metadata().is_err()) }
+    pub fn before(common: &Common) -> Self {
+        Self {
+            secrets_file: common
+                .secrets_file
+                .clone()
+                .filter(|path| path.symlink_metadata().is_err()),
+        }
     }
 
-    /// Removes the environment's folder and the secrets file, if the command created them. Keeps both if there is a
-    /// wallet, or words of a wallet among the secrets. The gateway still locks the folder, so no other program uses the
-    /// folder.
-    pub(super) fn take_back(&self, command: &Command, app: &App) {
+    /// Removes the environment's folder and the secrets file, if the command created them. Keeps
+    /// both if there is a wallet, or words of a wallet among the secrets. The gateway still locks
+    /// the folder, so no other program uses the folder.
+    pub fn take_back(&self, command: &Command, app: &App) {
         let begins = matches!(
             command,
-            Command::CreateWallet(_) | Command::RestoreWallet(_) | Command::SetSetting(_) | Command::ChangeSettings(_)
+            Command::CreateWallet(_)
+                | Command::RestoreWallet(_)
+                | Command::SetSetting(_)
+                | Command::ChangeSettings(_)
         );
         let gateway = &app.gateway;
         let made = gateway.data_dir.made();

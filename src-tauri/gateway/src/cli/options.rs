@@ -11,10 +11,14 @@ use super::passphrase;
 use crate::daemon::Options;
 use crate::settings::{Override, SETTINGS};
 
-/// The options to open a gateway with. Flags override environment variables, which override the stored settings.
-pub(super) fn options(common: &Common) -> Result<Options, Failure> {
+/// The options to open a gateway with. Flags override environment variables, which override the
+/// stored settings.
+pub fn options(common: &Common) -> Result<Options, Failure> {
     let secrets = match &common.secrets_file {
-        Some(file) => SecretsLocation::File { file: file.clone(), passphrase: passphrase::of_secrets_file(common)? },
+        Some(file) => SecretsLocation::File {
+            file: file.clone(),
+            passphrase: passphrase::of_secrets_file(common)?,
+        },
         None => SecretsLocation::Keyring,
     };
     Ok(Options {
@@ -27,11 +31,12 @@ pub(super) fn options(common: &Common) -> Result<Options, Failure> {
 }
 
 /// Settings given by environment variables.
-pub(super) fn overrides_of_environment() -> BTreeMap<String, Override> {
+pub fn overrides_of_environment() -> BTreeMap<String, Override> {
     overrides(|variable| std::env::var(variable).ok())
 }
 
-/// Settings given by variables, like `merchantName` by `TILLGATE_MERCHANT_NAME`. An empty variable is ignored.
+/// Settings given by variables, like `merchantName` by `TILLGATE_MERCHANT_NAME`. An empty variable
+/// is ignored.
 fn overrides(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Override> {
     SETTINGS
         .iter()

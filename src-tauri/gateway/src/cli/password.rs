@@ -1,4 +1,5 @@
-//! The password of the Bitcoin backend. It is never an argument, because other users can list a process's arguments.
+//! The password of the Bitcoin backend. It is never an argument, because other users can list a
+//! process's arguments.
 
 use std::io::{self, BufRead, IsTerminal as _};
 
@@ -11,14 +12,14 @@ use crate::console::Command;
 use crate::console::settings::BACKEND_PASSWORD;
 
 /// The argument in place of the password: the password is read from the standard input.
-pub(super) const PASSWORD_IS_READ: &str = "-";
+pub const PASSWORD_IS_READ: &str = "-";
 
 /// The longest password, in bytes. It also bounds how much of an endless input is read.
 const PASSWORD_MAX: usize = 1_024;
 
-/// Puts the password into a command that sets it. It is typed at a terminal without echo, or read as a line of the
-/// standard input.
-pub(super) fn fill(command: &mut Command) -> Result<(), Failure> {
+/// Puts the password into a command that sets it. It is typed at a terminal without echo, or read
+/// as a line of the standard input.
+pub fn fill(command: &mut Command) -> Result<(), Failure> {
     let values: Vec<&mut String> = match command {
         Command::SetSetting(set) if set.name == BACKEND_PASSWORD => vec![&mut set.value],
         Command::ChangeSettings(change) => {
@@ -51,22 +52,23 @@ fn read() -> Result<Secret, Failure> {
 fn line_of(given: impl BufRead) -> Result<Secret, Failure> {
     // Room for the line's end, and for one byte more, which shows that the password is too long.
     let mut line = Zeroizing::new(String::with_capacity(PASSWORD_MAX + 3));
-    given
-        .take(PASSWORD_MAX as u64 + 3)
-        .read_line(&mut line)
-        .map_err(|error| Failure(format!("{BACKEND_PASSWORD} cannot be read from the standard input: {error}")))?;
+    given.take(PASSWORD_MAX as u64 + 3).read_line(&mut line).map_err(|error| {
+        Failure(format!("{BACKEND_PASSWORD} cannot be read from the standard input: {error}"))
+    })?;
     Ok(Secret::new(line.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// Refuses a password that is too long or empty. An empty one would remove the stored password by mistake;
-/// `settings unset` is the command for that.
+/// Refuses a password that is too long or empty. An empty one would remove the stored password by
+/// mistake; `settings unset` is the command for that.
 fn checked(password: Secret) -> Result<Secret, Failure> {
     match password.reveal().len() {
         0 => Err(Failure(format!(
             "{BACKEND_PASSWORD} is empty, and nothing was changed: `tillgate settings unset {BACKEND_PASSWORD}` removes the stored one"
         ))),
         1..=PASSWORD_MAX => Ok(password),
-        _ => Err(Failure(format!("{BACKEND_PASSWORD} may have {PASSWORD_MAX} bytes at most, and nothing was changed"))),
+        _ => Err(Failure(format!(
+            "{BACKEND_PASSWORD} may have {PASSWORD_MAX} bytes at most, and nothing was changed"
+        ))),
     }
 }
 

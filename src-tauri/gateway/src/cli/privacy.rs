@@ -1,8 +1,8 @@
 //! Keeps the program's files and memory from other users.
 
-/// Keeps files and memory from others, because secrets pass through both. A crash leaves no core dump. On Linux no
-/// other program of this user reads the memory.
-pub(super) fn keep_private() {
+/// Keeps files and memory from others, because secrets pass through both. A crash leaves no core
+/// dump. On Linux no other program of this user reads the memory.
+pub fn keep_private() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! Completes the commands that an answer recommends: they get the data directory, the environment and the secrets file
-//! of the present command line.
+//! Completes the commands that an answer recommends: they get the data directory, the environment
+//! and the secrets file of the present command line.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -18,13 +18,13 @@ const TOLD: &str = "`tillgate ";
 static MEANT: OnceLock<Environment> = OnceLock::new();
 
 /// Makes remedies name this environment, although the line did not.
-pub(super) fn name(environment: Environment) {
+pub fn name(environment: Environment) {
     // A process runs one line, so the value is set at most once.
     let _ = MEANT.set(environment);
 }
 
 /// Whether the answer recommends commands, and shows texts of servers and strangers only in quotes.
-pub(super) const fn are_told_by(command: &Command) -> bool {
+pub const fn are_told_by(command: &Command) -> bool {
     matches!(
         command,
         Command::Status(_)
@@ -40,12 +40,14 @@ pub(super) const fn are_told_by(command: &Command) -> bool {
 }
 
 /// The text with the options of the present line added to each recommended command.
-pub(super) fn as_given(text: &str) -> String {
-    let meant = MEANT.get().map(|environment| format!("--environment {environment} ")).unwrap_or_default();
+pub fn as_given(text: &str) -> String {
+    let meant =
+        MEANT.get().map(|environment| format!("--environment {environment} ")).unwrap_or_default();
     text.replace(TOLD, &format!("{TOLD}{}{meant}", named(std::env::args_os())))
 }
 
-/// The options of a line that a recommended command needs too. Environment variables apply to the next line anyway.
+/// The options of a line that a recommended command needs too. Environment variables apply to the
+/// next line anyway.
 fn named(line: impl Iterator<Item = OsString>) -> String {
     // A word that is not UTF-8 cannot be shown.
     let mut line = line.skip(1).map(|word| word.into_string().unwrap_or_default());
@@ -67,7 +69,11 @@ fn named(line: impl Iterator<Item = OsString>) -> String {
 /// The word, in quotes if a shell would otherwise change it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%".contains(c);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +87,8 @@ mod tests {
     #[test]
     fn a_remedy_repeats_the_options_that_select_the_gateway() {
         assert_eq!(named_by(&["tillgate", "status"]), "");
-        let line = ["tillgate", "--data-dir", "/srv/till", "doctor", "--json", "--environment=production"];
+        let line =
+            ["tillgate", "--data-dir", "/srv/till", "doctor", "--json", "--environment=production"];
         assert_eq!(named_by(&line), "--data-dir /srv/till --environment production ");
         let line = ["tillgate", "status", "--secrets-file", "/my safe/it's", "--data-dir"];
         assert_eq!(named_by(&line), r"--secrets-file '/my safe/it'\''s' ");

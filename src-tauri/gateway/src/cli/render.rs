@@ -22,11 +22,11 @@ use self::deliveries::deliveries;
 use self::keys::{keys, new_hmac_key, new_key, revoked_key};
 use self::labels::imported_labels;
 use self::money::{descriptors, limits, restore, restored, wallet};
-pub(super) use self::money::{movements, totals};
+pub use self::money::{movements, totals};
 use self::payments::{payment, payment_sums, payments};
 use self::payouts::{
-    abandon_estimate, abandoned, bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried,
-    send_estimate, sent_alone,
+    abandon_estimate, abandoned, bump_estimate, bumped, dismissed, estimate, payout, payouts,
+    released, retried, send_estimate, sent_alone,
 };
 use self::settings::{setting, settings, value};
 use self::status::{doctor, servers, status};
@@ -38,12 +38,13 @@ use crate::console::page::Page;
 ///
 /// # Errors
 /// The view does not parse as the command's answer, because a gateway of another version sent it.
-pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_json::Error> {
+pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::Status(asked) => status(&read(asked, view)?),
         Command::ListPayments(asked) => {
             let shown = read(asked, view)?;
-            page(&Page { items: shown.items, items_count: shown.items_count }, payments) + &payment_sums(shown.sums)
+            page(&Page { items: shown.items, items_count: shown.items_count }, payments)
+                + &payment_sums(shown.sums)
         }
         Command::ShowPayment(asked) => payment(&read(asked, view)?),
         Command::CreatePayment(asked) => payment(&read(asked, view)?),
@@ -93,7 +94,10 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ListDeliveries(asked) => page(&read(asked, view)?, deliveries),
         Command::Resend(asked) => match read(asked, view)?.queued {
             0 => "Nothing to send: there is no URL to notify, or nothing to tell yet.\n".to_owned(),
-            queued => format!("{} queued.\n", count(queued.into(), "notification is", "notifications are")),
+            queued => format!(
+                "{} queued.\n",
+                count(queued.into(), "notification is", "notifications are")
+            ),
         },
         Command::ListKeys(asked) => page(&read(asked, view)?, keys),
         Command::CreateKey(asked) => new_key(&read(asked, view)?),
@@ -106,7 +110,8 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),
         Command::TestBackend(asked) => servers(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
-        // `sheet_pages`, `statement_pages` and `label_pages` print pages of other forms. Only the panel shows the others.
+        // `sheet_pages`, `statement_pages` and `label_pages` print pages of other forms. Only the
+        // panel shows the others.
         Command::Sandbox(_)
         | Command::ShowTakings(_)
         | Command::ListNews(_)
@@ -119,7 +124,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
 }
 
 /// Parses a view as the answer of its command.
-pub(super) fn read<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
+pub fn read<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
     serde_json::from_value(view)
 }
 

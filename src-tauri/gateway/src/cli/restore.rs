@@ -16,7 +16,7 @@ use crate::backup::{self, BackupError, Restored};
 use crate::console::Actor;
 
 /// Restores the backup and prints the next steps.
-pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCode, Failure> {
+pub fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCode, Failure> {
     let base = data_dir::base(common.data_dir.as_deref())?;
     // Refuses an existing environment before a person types a passphrase.
     backup::check_free(&base, common.environment)?;
@@ -39,7 +39,9 @@ pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCo
 
 /// Why the backup was not restored. For a wrong passphrase it says which passphrase was tried.
 fn refused(common: &Common, error: &BackupError) -> Failure {
-    let tried = matches!(error, BackupError::WrongPassphrase).then(|| passphrase::what_was_tried(common)).flatten();
+    let tried = matches!(error, BackupError::WrongPassphrase)
+        .then(|| passphrase::what_was_tried(common))
+        .flatten();
     Failure(tried.map_or_else(|| error.to_string(), |tried| format!("{error}; {tried}")))
 }
 

@@ -13,13 +13,13 @@ use super::failure::Failure;
 const LEFTOVERS_WITHIN: Duration = Duration::from_millis(500);
 
 /// Runs the work on a runtime of its own.
-pub(super) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     finish(runtime, work)
 }
 
 /// Runs the work to its end, then waits at most [`LEFTOVERS_WITHIN`] for blocking work.
-pub(super) fn finish<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
+pub fn finish<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(LEFTOVERS_WITHIN);
     done
@@ -29,7 +29,11 @@ pub(super) fn finish<T>(runtime: Runtime, work: impl Future<Output = T>) -> T {
 ///
 /// # Errors
 /// The system gives no threads.
-pub(super) fn of_environment(environment: Environment) -> io::Result<Runtime> {
+pub fn of_environment(environment: Environment) -> io::Result<Runtime> {
     let mark = move || threads::works_for(Some(environment));
-    runtime::Builder::new_multi_thread().thread_name(environment.as_str()).on_thread_start(mark).enable_all().build()
+    runtime::Builder::new_multi_thread()
+        .thread_name(environment.as_str())
+        .on_thread_start(mark)
+        .enable_all()
+        .build()
 }

@@ -34,8 +34,9 @@ struct Ready<'a> {
 }
 
 /// The program `tillgate serve`: says when it is ready, ends by SIGTERM or Ctrl-C.
-pub(super) async fn run(common: Common, serve: ServeArgs) -> Result<(), Failure> {
-    // The handlers are installed first, so that no signal ends the program while it opens the gateway.
+pub async fn run(common: Common, serve: ServeArgs) -> Result<(), Failure> {
+    // The handlers are installed first, so that no signal ends the program while it opens the
+    // gateway.
     let shutdown = on_signal()?;
     let options = options(&common)?;
     // `common` holds a passphrase, which only the start needs.
@@ -44,7 +45,7 @@ pub(super) async fn run(common: Common, serve: ServeArgs) -> Result<(), Failure>
 }
 
 /// Prints the line that says that this gateway serves.
-pub(super) fn print_ready(app: &Arc<App>, served: &Served) {
+pub fn print_ready(app: &Arc<App>, served: &Served) {
     let environment = app.gateway.environment.as_str();
     let ready = Ready { event: "ready", environment, api: &served.api, pages: &served.pages };
     let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
@@ -54,7 +55,7 @@ pub(super) fn print_ready(app: &Arc<App>, served: &Served) {
 }
 
 /// Opens the gateway, one of `gateways` in this process, and serves until `shutdown`.
-pub(super) async fn until_stopped(
+pub async fn until_stopped(
     mut options: Options,
     serve: ServeArgs,
     gateways: usize,
@@ -62,17 +63,23 @@ pub(super) async fn until_stopped(
     shutdown: CancellationToken,
 ) -> Result<(), Failure> {
     if let Some(value) = serve.public_url.clone() {
-        options.overrides.insert("publicUrl".to_owned(), Override { value, by: "--public-url".to_owned() });
+        options
+            .overrides
+            .insert("publicUrl".to_owned(), Override { value, by: "--public-url".to_owned() });
     }
     let environment = options.environment;
     let Some(app) = until(&shutdown, open(options)).await else { return Ok(()) };
     let app = app?;
     let listen = Listen {
-        api: serve.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, environment.default_port()))),
+        api: serve
+            .listen
+            .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, environment.default_port()))),
         pages: serve.pages_listen,
         tls: match (serve.tls_cert, serve.tls_key) {
             (Some(certificate), Some(key)) => Tls::Files { certificate, key },
-            (None, None) | (Some(_), None) | (None, Some(_)) if serve.tls_self_signed => Tls::SelfSigned,
+            (None, None) | (Some(_), None) | (None, Some(_)) if serve.tls_self_signed => {
+                Tls::SelfSigned
+            }
             (None, None) | (Some(_), None) | (None, Some(_)) => Tls::None,
         },
         gateways: u64::try_from(gateways).unwrap_or(1),
@@ -83,8 +90,8 @@ pub(super) async fn until_stopped(
     Ok(())
 }
 
-/// Opens the gateway, and waits for a command that holds the lock for a moment. A running gateway is an error at once:
-/// it answers on the socket.
+/// Opens the gateway, and waits for a command that holds the lock for a moment. A running gateway
+/// is an error at once: it answers on the socket.
 async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     let socket = data_dir::socket(&data_dir::env_dir(&base, options.environment));
@@ -111,7 +118,7 @@ async fn until<T>(shutdown: &CancellationToken, work: impl Future<Output = T>) -
 }
 
 /// A token that SIGTERM or Ctrl-C cancels.
-pub(super) fn on_signal() -> std::io::Result<CancellationToken> {
+pub fn on_signal() -> std::io::Result<CancellationToken> {
     let token = CancellationToken::new();
     let cancel = token.clone();
     #[cfg(unix)]

@@ -1,5 +1,6 @@
-//! `tillgate serve` of both environments in one process, strictly apart. Each has threads of its own, so that the end
-//! of one leaves the other running. A failed environment is tried again; when none serves, the program ends.
+//! `tillgate serve` of both environments in one process, strictly apart. Each has threads of its
+//! own, so that the end of one leaves the other running. A failed environment is tried again; when
+//! none serves, the program ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use super::{runtime, serve};
 use crate::app::App;
 use crate::gateway::Served;
 
-/// The wait before a failed environment is tried again; each further failure doubles it, up to [`AGAIN_AT_MOST`].
+/// The wait before a failed environment is tried again; each further failure doubles it, up to
+/// [`AGAIN_AT_MOST`].
 const AGAIN: Duration = Duration::from_secs(2);
 
 const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
@@ -31,7 +33,11 @@ enum Report {
 }
 
 /// Serves these environments until SIGTERM or Ctrl-C, or until none of them can be served.
-pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environment]) -> Result<(), Failure> {
+pub fn run(
+    common: &CommonArgs,
+    args: &ServeArgs,
+    environments: &[Environment],
+) -> Result<(), Failure> {
     let signals = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let shutdown = signals.block_on(async { serve::on_signal() })?;
     let (reports, reported) = unbounded_channel();
@@ -43,7 +49,9 @@ pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environ
         let run = move || {
             threads::works_for(Some(environment));
             match runtime::of_environment(environment) {
-                Ok(threads) => runtime::finish(threads, keep_serving(common, args, gateways, &reports, &stop)),
+                Ok(threads) => {
+                    runtime::finish(threads, keep_serving(common, args, gateways, &reports, &stop))
+                }
                 Err(error) => {
                     let why = format!("the system gives no threads: {error}");
                     // The report has no receiver once the program ends.
@@ -82,7 +90,9 @@ async fn keep_serving(
             let _ = serves.send((environment, Report::Serves));
         };
         // The work has its own task, so that a panic counts as a failure of this environment.
-        let work = async move { serve::until_stopped(options(&common)?, args, gateways, ready, stopped).await };
+        let work = async move {
+            serve::until_stopped(options(&common)?, args, gateways, ready, stopped).await
+        };
         let began = tokio::time::Instant::now();
         let why = match tokio::spawn(work).await {
             Ok(Ok(())) => return,
@@ -119,11 +129,14 @@ async fn until_none_serves(
         };
         match report {
             Some((environment, Report::Serves)) => drop(failed.remove(environment.as_str())),
-            Some((environment, Report::Failed(why))) => drop(failed.insert(environment.as_str(), why)),
+            Some((environment, Report::Failed(why))) => {
+                drop(failed.insert(environment.as_str(), why))
+            }
             None => return Err(Failure("nothing is served any more: the log says why".to_owned())),
         }
         if failed.len() == environments.len() {
-            let all: Vec<String> = failed.iter().map(|(environment, why)| format!("{environment}: {why}")).collect();
+            let all: Vec<String> =
+                failed.iter().map(|(environment, why)| format!("{environment}: {why}")).collect();
             return Err(Failure(format!("nothing is served. {}", all.join("; "))));
         }
     }

@@ -8,7 +8,10 @@ use crate::console::statement::Statement;
 use crate::console::statement_sheet::StatementSheet;
 
 /// Prints the payments.
-pub(super) async fn payments(asked: &PaymentsSheet, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
+pub async fn payments(
+    asked: &PaymentsSheet,
+    gateway: &mut GatewayClient<'_>,
+) -> Result<(), Failure> {
     let mut after = None;
     loop {
         let page = gateway.answer_of(&PaymentsSheet { after, ..asked.clone() }).await?;
@@ -21,7 +24,10 @@ pub(super) async fn payments(asked: &PaymentsSheet, gateway: &mut GatewayClient<
 }
 
 /// Prints the statement.
-pub(super) async fn statement(asked: &StatementSheet, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
+pub async fn statement(
+    asked: &StatementSheet,
+    gateway: &mut GatewayClient<'_>,
+) -> Result<(), Failure> {
     let mut after = None;
     loop {
         let statement = Statement { after, ..asked.statement.clone() };

@@ -21,11 +21,16 @@ struct Sheet<'a> {
 }
 
 /// Asks for page after page, and prints each.
-pub(super) async fn run(asked: &Statement, form: Form, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
+pub async fn run(
+    asked: &Statement,
+    form: Form,
+    gateway: &mut GatewayClient<'_>,
+) -> Result<(), Failure> {
     let mut sheet = Sheet::new(form, &asked.currency);
     let mut after = None;
     loop {
-        let page = gateway.answer_of(&Statement { after, limit: Some(PAGE_MAX), ..asked.clone() }).await?;
+        let page =
+            gateway.answer_of(&Statement { after, limit: Some(PAGE_MAX), ..asked.clone() }).await?;
         print_answer(&sheet.page(&page))?;
         if page.next.is_none() {
             break;
@@ -84,24 +89,37 @@ mod tests {
 
     const DAY_MS: i64 = 24 * 3_600_000;
 
-    /// Adds rows to the ledger. Two rows share each time, and the times begin again after 80 rows, so that the order of
-    /// the rows is not the order of their times.
+    /// Adds rows to the ledger. Two rows share each time, and the times begin again after 80 rows,
+    /// so that the order of the rows is not the order of their times.
     async fn add_rows(world: &World, count: i64) {
         let write = move |tx: &tillgate_store::Tx<'_>| {
             for number in 0..count {
                 let at = Timestamp::from_ms(1_768_000_000_000 + (number / 2 % 40) * DAY_MS);
                 let rates = format!(r#"{{"USD":"{}.0000"}}"#, 50_000 + number / 7);
                 let rates_seq = (number % 5 != 0).then(|| tx.rates_seq(at, &rates)).transpose()?;
-                let (kind, sats) = if number % 3 == 0 { (LedgerKind::Fee, -7) } else { (LedgerKind::Other, 1_000) };
+                let (kind, sats) = if number % 3 == 0 {
+                    (LedgerKind::Fee, -7)
+                } else {
+                    (LedgerKind::Other, 1_000)
+                };
                 let (txid, payment_seq, payout_seq) = (None, None, None);
-                tx.add_entry(&NewEntry { at, kind, sats, txid, payment_seq, payout_seq, rates_seq })?;
+                tx.add_entry(&NewEntry {
+                    at,
+                    kind,
+                    sats,
+                    txid,
+                    payment_seq,
+                    payout_seq,
+                    rates_seq,
+                })?;
             }
             Ok::<_, StoreError>(())
         };
         world.gateway.store.write(write).await.unwrap();
     }
 
-    /// The whole statement in pages of `limit` rows. After the first page `between` rows are added to the ledger.
+    /// The whole statement in pages of `limit` rows. After the first page `between` rows are added
+    /// to the ledger.
     async fn written(world: &World, form: Form, limit: u32, between: i64) -> String {
         let mut sheet = Sheet::new(form, "USD");
         let (mut text, mut after, mut rows) = (String::new(), None, between);
@@ -124,7 +142,9 @@ mod tests {
         loop {
             let (currency, limit) = ("USD".to_owned(), Some(limit));
             let statement = Statement { currency, from: None, to: None, after, limit };
-            let page = ask(&world.app, StatementSheet { statement, locale: None }, &Actor::panel()).await.unwrap();
+            let page = ask(&world.app, StatementSheet { statement, locale: None }, &Actor::panel())
+                .await
+                .unwrap();
             text.push_str(&page.text);
             after = page.next;
             if after.is_none() {
@@ -140,7 +160,11 @@ mod tests {
             add_rows(&world, rows).await;
             let whole = written(&world, Form::Json, PAGE_MAX, 0).await;
             for limit in [1, 3, 10, 211] {
-                assert_eq!(written(&world, Form::Json, limit, 0).await, whole, "in pages of {limit}");
+                assert_eq!(
+                    written(&world, Form::Json, limit, 0).await,
+                    whole,
+                    "in pages of {limit}"
+                );
             }
             let table = table(&world, PAGE_MAX).await;
             assert_eq!(table.lines().count(), 1 + usize::try_from(rows).unwrap(), "{table}");
@@ -160,7 +184,11 @@ mod tests {
             before,
             "rows added after the first page are not included"
         );
-        assert_ne!(written(&world, Form::Json, 10, 0).await, before, "the next statement includes these rows");
+        assert_ne!(
+            written(&world, Form::Json, 10, 0).await,
+            before,
+            "the next statement includes these rows"
+        );
     }
 
     #[tokio::test]

@@ -33,7 +33,9 @@ fn strings_of(view: &serde_json::Value) -> Vec<String> {
         serde_json::Value::String(text) => vec![text.clone()],
         serde_json::Value::Array(items) => items.iter().flat_map(strings_of).collect(),
         serde_json::Value::Object(fields) => fields.values().flat_map(strings_of).collect(),
-        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => Vec::new(),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
+            Vec::new()
+        }
     }
 }
 
@@ -67,8 +69,16 @@ async fn a_servers_words_are_quoted_wherever_they_are_shown() {
     check(&stage, ShowPayout { payout_id: payout_id() }.into()).await;
     let list = ListPayouts { limit: 10, offset: 0, states: Vec::new(), search: None };
     let [window, line] = told(&stage, list.into()).await;
-    assert!(window.contains(SHOWN) && !(window + &line).contains("`tillgate payouts release`"), "{line}");
-    let bump = BumpPayout { payout_id: payout_id(), fee_rate: Some(20), force: false, fee_at_most_sats: None };
+    assert!(
+        window.contains(SHOWN) && !(window + &line).contains("`tillgate payouts release`"),
+        "{line}"
+    );
+    let bump = BumpPayout {
+        payout_id: payout_id(),
+        fee_rate: Some(20),
+        force: false,
+        fee_at_most_sats: None,
+    };
     check(&stage, bump.clone().into()).await;
 
     // The backend refuses every call, not only a broadcast.

@@ -1,11 +1,11 @@
-//! Aligned columns for people. Written by hand, because crates for tables do not print one list in pages of steady
-//! widths, and do not escape invisible characters.
+//! Aligned columns for people. Written by hand, because crates for tables do not print one list in
+//! pages of steady widths, and do not escape invisible characters.
 
 use tillgate_domain::plain::plain;
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub enum Align {
     /// Text.
     Left,
     /// Money and counts.
@@ -14,43 +14,48 @@ pub(super) enum Align {
 
 /// A table of text.
 #[derive(Debug)]
-pub(super) struct Table {
+pub struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table with these headings.
-    pub(super) fn new(columns: &[(&'static str, Align)]) -> Self {
+    pub fn new(columns: &[(&'static str, Align)]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, one cell for each column. Control characters are escaped, because text of others could move the
-    /// terminal's cursor.
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    /// Adds a row, one cell for each column. Control characters are escaped, because text of others
+    /// could move the terminal's cursor.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
     }
 
     /// The table as text; `nothing` if it is empty.
-    pub(super) fn render(&self, nothing: &str) -> String {
+    pub fn render(&self, nothing: &str) -> String {
         self.render_on(nothing, &mut Vec::new())
     }
 
-    /// One page of a longer table. `widths` are the columns' widths so far, empty before the first page. Only the first
-    /// page has headings; without rows it is `nothing`.
-    pub(super) fn render_on(&self, nothing: &str, widths: &mut Vec<usize>) -> String {
+    /// One page of a longer table. `widths` are the columns' widths so far, empty before the first
+    /// page. Only the first page has headings; without rows it is `nothing`.
+    pub fn render_on(&self, nothing: &str, widths: &mut Vec<usize>) -> String {
         let is_first = widths.is_empty();
         if self.rows.is_empty() {
             return if is_first { format!("{}\n", nothing) } else { String::new() };
         }
-        let headings: Vec<String> = self.columns.iter().map(|(heading, _)| (*heading).to_owned()).collect();
+        let headings: Vec<String> =
+            self.columns.iter().map(|(heading, _)| (*heading).to_owned()).collect();
         widths.resize(self.columns.len(), 0);
         for row in std::iter::once(&headings).chain(&self.rows) {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.chars().count());
             }
         }
-        std::iter::once(&headings).filter(|_| is_first).chain(&self.rows).map(|row| self.line(row, widths)).collect()
+        std::iter::once(&headings)
+            .filter(|_| is_first)
+            .chain(&self.rows)
+            .map(|row| self.line(row, widths))
+            .collect()
     }
 
     fn line(&self, row: &[String], widths: &[usize]) -> String {
@@ -71,7 +76,7 @@ impl Table {
 }
 
 /// Names and values, one to a line, the values aligned.
-pub(super) fn fields(fields: &[(&str, String)]) -> String {
+pub fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     fields
         .iter()
@@ -102,7 +107,10 @@ mod tests {
             table.row([id.to_owned(), "1.00".to_owned()]);
             table.render_on("none", &mut widths)
         };
-        assert_eq!((page("abc"), page("d")), ("id   amount\nabc    1.00\n".to_owned(), "d      1.00\n".to_owned()));
+        assert_eq!(
+            (page("abc"), page("d")),
+            ("id   amount\nabc    1.00\n".to_owned(), "d      1.00\n".to_owned())
+        );
         assert_eq!(Table::new(&[("id", Align::Left)]).render_on("none", &mut vec![2]), "");
     }
 

@@ -9,7 +9,7 @@ use super::args::{CommonArgs, ServeArgs, Tillgate};
 use super::options::overrides_of_environment;
 
 /// Prints help and version on stdout, wrong usage on stderr.
-pub(super) fn explain(error: clap::Error) -> ExitCode {
+pub fn explain(error: clap::Error) -> ExitCode {
     // A closed pipe is no error.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
@@ -19,14 +19,16 @@ pub(super) fn explain(error: clap::Error) -> ExitCode {
 ///
 /// # Errors
 /// The exit code of wrong usage, after the reason was printed.
-pub(super) fn check_shared(common: &CommonArgs, serve: &ServeArgs) -> Result<(), ExitCode> {
-    let variables: Vec<String> = overrides_of_environment().into_values().map(|one| one.by).collect();
+pub fn check_shared(common: &CommonArgs, serve: &ServeArgs) -> Result<(), ExitCode> {
+    let variables: Vec<String> =
+        overrides_of_environment().into_values().map(|one| one.by).collect();
     let Some(why) = refusal_for_two(common, serve, &variables) else { return Ok(()) };
     Err(explain(Tillgate::command().error(clap::error::ErrorKind::ArgumentConflict, why)))
 }
 
-/// The refusal of an argument that only one of two gateways could have; `None` if there is no such argument.
-/// `variables` are the environment variables that set settings. A port chosen by the system suits both.
+/// The refusal of an argument that only one of two gateways could have; `None` if there is no such
+/// argument. `variables` are the environment variables that set settings. A port chosen by the
+/// system suits both.
 fn refusal_for_two(common: &CommonArgs, serve: &ServeArgs, variables: &[String]) -> Option<String> {
     let is_fixed = |address: Option<SocketAddr>| address.is_some_and(|address| address.port() != 0);
     let given = [

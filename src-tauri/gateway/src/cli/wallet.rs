@@ -14,7 +14,8 @@ use super::options::options;
 use super::output::print;
 use crate::console::settings::GetSetting;
 use crate::console::wallet::{
-    ConfirmWallet, CreateWallet, DraftWallet, MakeWallet, RestoreWallet, SheetView, WalletDraftView, Words,
+    ConfirmWallet, CreateWallet, DraftWallet, MakeWallet, RestoreWallet, SheetView,
+    WalletDraftView, Words,
 };
 use crate::setup::{Birthday, SetupError};
 use crate::wallet::words::{self, BadWords};
@@ -22,7 +23,8 @@ use crate::wallet::words::{self, BadWords};
 /// The most bytes that are read for 24 words.
 const TYPED_MAX: usize = 4_096;
 
-/// The initial capacity of the text, in bytes. It holds 24 words, because a text that grows leaves copies in memory.
+/// The initial capacity of the text, in bytes. It holds 24 words, because a text that grows leaves
+/// copies in memory.
 const TYPED_USUAL: usize = 512;
 
 /// The most words of a wallet. Reading ends after this number of words.
@@ -32,7 +34,11 @@ const WORDS_MAX: usize = 24;
 const TRIES: usize = 5;
 
 /// Makes the wallet: for a program at once, for a person after two of the words were typed back.
-pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
+pub async fn create(
+    asked: &CreateWallet,
+    form: Form,
+    gateway: &mut GatewayClient<'_>,
+) -> Result<(), Failure> {
     match form {
         Form::Json => {
             let kept = gateway.answer_of(asked).await?;
@@ -46,7 +52,9 @@ pub(super) async fn create(asked: &CreateWallet, form: Form, gateway: &mut Gatew
             let mut tries = 0;
             loop {
                 let told = told_back(draft.asked)?;
-                let confirmed = gateway.answer_of(&ConfirmWallet { draft_id: draft.draft_id.clone(), told }).await;
+                let confirmed = gateway
+                    .answer_of(&ConfirmWallet { draft_id: draft.draft_id.clone(), told })
+                    .await;
                 tries += 1;
                 match confirmed {
                     Ok(_) => break,
@@ -115,10 +123,11 @@ fn read_back(place: u32) -> Result<Words, Failure> {
     Ok(Words::new(line.reveal().trim().to_owned()))
 }
 
-/// Reads words from the standard input, on any number of lines, up to 24 words or an empty line. A program's words end
-/// when they form a wallet and no more input is ready. A person is asked whether the words are complete: if 24 words
-/// are pasted in two lines, the first half is a valid wallet in one of sixteen cases.
-pub(super) fn read() -> Result<Words, Failure> {
+/// Reads words from the standard input, on any number of lines, up to 24 words or an empty line. A
+/// program's words end when they form a wallet and no more input is ready. A person is asked
+/// whether the words are complete: if 24 words are pasted in two lines, the first half is a valid
+/// wallet in one of sixteen cases.
+pub fn read() -> Result<Words, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return words_of_program(BufReader::new(stdin.lock().take(TYPED_MAX as u64)));
@@ -128,7 +137,8 @@ pub(super) fn read() -> Result<Words, Failure> {
         let line = match words::count(text) {
             0 if is_complete(text) => return Ok(None),
             0 => terminal.line("The wallet's words, in their order (they are not shown): ")?,
-            known => terminal.line(&format!("{known} words so far; type more, or Enter if these are all: "))?,
+            known => terminal
+                .line(&format!("{known} words so far; type more, or Enter if these are all: "))?,
         };
         Ok((!line.reveal().trim().is_empty()).then_some(line))
     })
@@ -148,9 +158,12 @@ fn line_of(typed: &mut impl BufRead) -> std::io::Result<Option<Secret>> {
     Ok((typed.read_line(&mut line)? > 0).then(|| Secret::new(line.to_string())))
 }
 
-/// Refuses an invalid birthday, and a date if no backend is set that could look up its block. This check runs before a
-/// person types words, and before any file is created.
-pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut GatewayClient<'_>) -> Result<(), Failure> {
+/// Refuses an invalid birthday, and a date if no backend is set that could look up its block. This
+/// check runs before a person types words, and before any file is created.
+pub async fn check_birthday(
+    asked: &RestoreWallet,
+    gateway: &mut GatewayClient<'_>,
+) -> Result<(), Failure> {
     let Some(birthday) = &asked.birthday else { return Ok(()) };
     match Birthday::read(birthday.trim()).ok_or(SetupError::Birthday)? {
         Birthday::Height(_) => return Ok(()),
@@ -170,7 +183,10 @@ pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut GatewayC
             Environment::Test => "sandbox",
             Environment::Production => "bitcoin",
         };
-        (value("network").unwrap_or_else(|| usual.to_owned()), value("backendUrl").unwrap_or_default())
+        (
+            value("network").unwrap_or_else(|| usual.to_owned()),
+            value("backendUrl").unwrap_or_default(),
+        )
     };
     if url.is_empty() && network != "sandbox" {
         return Err(Failure(
@@ -181,16 +197,19 @@ pub(super) async fn check_birthday(asked: &RestoreWallet, gateway: &mut GatewayC
     Ok(())
 }
 
-/// Reads words as [`read`] does, and refuses invalid ones before a file is opened or created for them.
-pub(super) fn read_valid() -> Result<Words, Failure> {
+/// Reads words as [`read`] does, and refuses invalid ones before a file is opened or created for
+/// them.
+pub fn read_valid() -> Result<Words, Failure> {
     let text = read()?;
     words::read(text.reveal())?;
     Ok(text)
 }
 
-/// Collects the words from any number of lines, of a sheet with its heading too. `next` gets the text so far and returns
-/// one more line; `None` if the words are complete.
-fn words_of(mut next: impl FnMut(&str) -> Result<Option<Secret>, Failure>) -> Result<Words, Failure> {
+/// Collects the words from any number of lines, of a sheet with its heading too. `next` gets the
+/// text so far and returns one more line; `None` if the words are complete.
+fn words_of(
+    mut next: impl FnMut(&str) -> Result<Option<Secret>, Failure>,
+) -> Result<Words, Failure> {
     let mut text = Zeroizing::new(String::with_capacity(TYPED_USUAL));
     // A heading has more words than a wallet, and the numbered words below it are counted alone.
     while words::count(&text) != WORDS_MAX && text.len() < TYPED_MAX {
@@ -220,7 +239,10 @@ mod tests {
 
     impl Read for LineByLine<'_> {
         fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-            let line = format!("{}\n", self.0.next().expect("the reader waits for more lines than there are"));
+            let line = format!(
+                "{}\n",
+                self.0.next().expect("the reader waits for more lines than there are")
+            );
             to[..line.len()].copy_from_slice(line.as_bytes());
             Ok(line.len())
         }
@@ -247,9 +269,14 @@ mod tests {
     #[test]
     fn the_sheet_that_the_command_prints_is_read_whole() {
         for words in [VALID.to_owned(), format!("{}vote", "zoo ".repeat(23))] {
-            let sheet = SheetView { address_type: "bip84".to_owned(), birthday: "812345".to_owned() };
-            let draft =
-                WalletDraftView { draft_id: String::new(), words: Words::new(words.clone()), asked: [1, 2], sheet };
+            let sheet =
+                SheetView { address_type: "bip84".to_owned(), birthday: "812345".to_owned() };
+            let draft = WalletDraftView {
+                draft_id: String::new(),
+                words: Words::new(words.clone()),
+                asked: [1, 2],
+                sheet,
+            };
             let read = words_of_program(BufReader::new(render(&draft).as_bytes())).unwrap();
             assert_eq!(words::read(read.reveal()).unwrap().reveal(), words);
         }
@@ -257,7 +284,8 @@ mod tests {
 
     #[test]
     fn a_programs_twelve_words_end_if_valid_and_no_input_is_ready() {
-        let of_lines = |typed: &str| count_of(words_of_program(BufReader::new(LineByLine(typed.lines()))));
+        let of_lines =
+            |typed: &str| count_of(words_of_program(BufReader::new(LineByLine(typed.lines()))));
         assert_eq!(of_lines(VALID), 12, "the reader does not wait for the pipe to close");
         let halves = format!("{}\n{}", "zoo ".repeat(12), "zoo ".repeat(12));
         assert_eq!(of_lines(&halves), 24, "the first twelve words are not valid alone");

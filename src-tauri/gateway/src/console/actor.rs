@@ -1,4 +1,5 @@
-//! The actor of a command, as the audit stores it: `cli` or `panel`, and the name of the operating system's user.
+//! The actor of a command, as the audit stores it: `cli` or `panel`, and the name of the operating
+//! system's user.
 
 use tillgate_machine::trust;
 
@@ -7,7 +8,8 @@ use tillgate_machine::trust;
 pub struct Actor(String);
 
 impl Actor {
-    /// The user at the command line. It is this program's own user, because the control socket admits no other.
+    /// The user at the command line. It is this program's own user, because the control socket
+    /// admits no other.
     #[must_use]
     pub fn command_line() -> Self {
         Self(format!("cli:{}", trust::own_name()))
@@ -19,7 +21,7 @@ impl Actor {
         Self(format!("panel:{}", trust::own_name()))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

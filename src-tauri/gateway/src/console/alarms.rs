@@ -1,5 +1,5 @@
-//! Alarms about payouts: a FAILED payout was sent, a payout was paid twice, or another copy of the wallet sent a
-//! payout. Each alarm is shown until staff dismiss it.
+//! Alarms about payouts: a FAILED payout was sent, a payout was paid twice, or another copy of the
+//! wallet sent a payout. Each alarm is shown until staff dismiss it.
 
 use serde::{Deserialize, Serialize};
 use tillgate_store::alarms::{Alarm, AlarmKind};
@@ -54,7 +54,7 @@ impl Ask for DismissAlarm {
 }
 
 /// The alarms that are not dismissed, the oldest first.
-pub(super) fn alarms(reader: &Reader<'_>) -> Result<Vec<AlarmItem>, StoreError> {
+pub fn alarms(reader: &Reader<'_>) -> Result<Vec<AlarmItem>, StoreError> {
     Ok(reader.alarms()?.iter().map(AlarmItem::of).collect())
 }
 
@@ -66,6 +66,10 @@ impl AlarmItem {
             AlarmKind::PayoutPaidTwice => StaffWarning::PayoutPaidTwice { payout_id },
             AlarmKind::PayoutSentByCopy => StaffWarning::PayoutSentByCopy { payout_id },
         };
-        Self { payout_id: payout_id.to_string(), message: what.telling(), time: alarm.at.iso_seconds() }
+        Self {
+            payout_id: payout_id.to_string(),
+            message: what.telling(),
+            time: alarm.at.iso_seconds(),
+        }
     }
 }

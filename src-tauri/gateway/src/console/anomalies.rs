@@ -46,7 +46,9 @@ impl From<anomaly::Resolution> for Resolution {
             anomaly::Resolution::Refunding => Self::Refunding,
             anomaly::Resolution::Refunded => Self::Refunded,
             anomaly::Resolution::Accepted => Self::Accepted,
-            anomaly::Resolution::DismissedByStaff | anomaly::Resolution::DismissedBySystem => Self::Dismissed,
+            anomaly::Resolution::DismissedByStaff | anomaly::Resolution::DismissedBySystem => {
+                Self::Dismissed
+            }
         }
     }
 }
@@ -100,7 +102,8 @@ pub struct RefundAnomaly {
     pub although_paid: bool,
 }
 
-/// Asks the customer on the payment page for the address of an anomaly's refund. A former answer is forgotten.
+/// Asks the customer on the payment page for the address of an anomaly's refund. A former answer is
+/// forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -124,8 +127,11 @@ pub struct RefundQuestion {
 impl RefundQuestion {
     fn of(row: &tillgate_store::anomalies::AnomalyRow) -> Option<Self> {
         let asked_at = row.asked_at?.iso_seconds();
-        let (address, answered_at) =
-            row.answer.as_ref().map(|answer| (answer.address.clone(), answer.given_at.iso_seconds())).unzip();
+        let (address, answered_at) = row
+            .answer
+            .as_ref()
+            .map(|answer| (answer.address.clone(), answer.given_at.iso_seconds()))
+            .unzip();
         Some(Self { asked_at, address, answered_at })
     }
 }
@@ -159,7 +165,6 @@ pub struct AnomalyItem {
     pub btc_tx_ids: Vec<String>,
     /// The shop's own reference of its payment.
     pub merchant_transaction_id: String,
-    /// The price of its payment.
     pub price: FiatView,
     /// Whether the shop is notified of changes; false without an `anomalyNotificationUrl`.
     pub notified: bool,
@@ -170,7 +175,6 @@ pub struct AnomalyItem {
     /// The question to the customer; absent if staff did not ask.
     #[serde(default)]
     pub question: Option<RefundQuestion>,
-    /// The URL of its payment's page.
     pub payment_page_url: String,
 }
 
@@ -187,7 +191,8 @@ impl AboutPayment {
         receipts: &[Receipt],
         anomalies: &[tillgate_store::anomalies::AnomalyRow],
     ) -> Self {
-        let anomalies: Vec<anomaly::Anomaly> = anomalies.iter().map(|row| row.anomaly.clone()).collect();
+        let anomalies: Vec<anomaly::Anomaly> =
+            anomalies.iter().map(|row| row.anomaly.clone()).collect();
         Self {
             price: FiatView::of(row.payment.price_minor, row.payment.currency),
             acceptance: Acceptance::of(row, receipts, &anomalies),
@@ -197,13 +202,18 @@ impl AboutPayment {
     /// `None` if there is no such payment.
     fn read(reader: &Reader<'_>, payment_id: &Id) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payment(payment_id)? else { return Ok(None) };
-        let (receipts, anomalies) = (reader.receipts(row.seq)?, reader.anomalies_of_payment(row.seq)?);
+        let (receipts, anomalies) =
+            (reader.receipts(row.seq)?, reader.anomalies_of_payment(row.seq)?);
         Ok(Some(Self::of(&row, &receipts, &anomalies)))
     }
 }
 
 impl AnomalyItem {
-    pub fn of(gateway: &Gateway, row: &tillgate_store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
+    pub fn of(
+        gateway: &Gateway,
+        row: &tillgate_store::anomalies::AnomalyRow,
+        about: &AboutPayment,
+    ) -> Self {
         Self {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),
@@ -246,7 +256,9 @@ impl Ask for ListAnomalies {
                 {
                     payments.insert(row.payment_id, about);
                 }
-                items.extend(payments.get(&row.payment_id).map(|about| AnomalyItem::of(gateway, row, about)));
+                items.extend(
+                    payments.get(&row.payment_id).map(|about| AnomalyItem::of(gateway, row, about)),
+                );
             }
             Ok(Page { items, items_count: reader.anomalies_count(&filter)? })
         })
@@ -288,7 +300,8 @@ impl Ask for RefundAnomaly {
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let anomaly_id = id("anomalyId", &self.anomaly_id)?;
         let mut request = RefundRequest::of_staff(anomaly_id, self.address.trim(), by.actor);
-        request.offer.draft.currency = self.currency.filter(|currency| !currency.is_empty()).map(Into::into);
+        request.offer.draft.currency =
+            self.currency.filter(|currency| !currency.is_empty()).map(Into::into);
         request.offer.is_approved = self.approve;
         request.offer.again = self.although_paid;
         by.refresh_rates_if_unserved().await?;
@@ -303,7 +316,11 @@ impl Ask for RefundAnomaly {
 }
 
 /// The refusal of a second refund, which names the payout of the first one.
-async fn not_open(by: &Asker<'_>, anomaly_id: Id, error: RefundError) -> Result<CommandError, CommandError> {
+async fn not_open(
+    by: &Asker<'_>,
+    anomaly_id: Id,
+    error: RefundError,
+) -> Result<CommandError, CommandError> {
     Ok(match show(by, anomaly_id).await?.payout_id {
         Some(payout_id) => {
             let refusal = RefundedByPayout { refusal: error, payout_id };
@@ -316,7 +333,8 @@ async fn not_open(by: &Asker<'_>, anomaly_id: Id, error: RefundError) -> Result<
 async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyItem, CommandError> {
     let find = move |gateway: &Gateway, reader: &Reader<'_>| {
         let Some(row) = reader.anomaly(&id)? else { return Ok(None) };
-        Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyItem::of(gateway, &row, &about)))
+        Ok(AboutPayment::read(reader, &row.payment_id)?
+            .map(|about| AnomalyItem::of(gateway, &row, &about)))
     };
     by.read(find).await?.ok_or_else(|| CommandError::not_found(&NotFound::Anomaly(id)))
 }

@@ -21,7 +21,10 @@ pub trait Ask: Sized {
     ///
     /// # Errors
     /// The command failed; the error has a stable `errorType` and a sentence that names the remedy.
-    fn answer(self, by: &Asker<'_>) -> impl Future<Output = Result<Self::Answer, CommandError>> + Send;
+    fn answer(
+        self,
+        by: &Asker<'_>,
+    ) -> impl Future<Output = Result<Self::Answer, CommandError>> + Send;
 }
 
 /// The gateway on which a command runs, and the actor who runs it.
@@ -64,6 +67,6 @@ impl Asker<'_> {
 }
 
 /// Parses the id in the argument `field`.
-pub(crate) fn id(field: &'static str, text: &str) -> Result<Id, CommandError> {
+pub fn id(field: &'static str, text: &str) -> Result<Id, CommandError> {
     text.parse().map_err(|error| CommandError::at(field, &error))
 }

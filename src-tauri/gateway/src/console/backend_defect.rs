@@ -7,12 +7,19 @@ use tillgate_told::{Telling, Told as _};
 
 use crate::gateway::{Gateway, StandsStill, standstill};
 
-/// The sentence about a backend that stands still or is without a mempool. `chain` has just answered with this best
-/// block.
-pub(super) fn backend_defect(gateway: &Gateway, chain: &dyn Chain, identity: &Identity, tip: &Tip) -> Option<Telling> {
+/// The sentence about a backend that stands still or is without a mempool. `chain` has just
+/// answered with this best block.
+pub fn backend_defect(
+    gateway: &Gateway,
+    chain: &dyn Chain,
+    identity: &Identity,
+    tip: &Tip,
+) -> Option<Telling> {
     let now = gateway.clock.now();
     let now = now.plus_ms(gateway.rates.servers_ahead_ms(now).unwrap_or(0));
     let stands = Standstill::of(chain.cut_off(), tip.time, now).filter(|_| !identity.is_regtest());
-    let stands = stands.map(standstill::told).or_else(|| (!chain.has_mempool()).then_some(StandsStill::BlocksOnly));
+    let stands = stands
+        .map(standstill::told)
+        .or_else(|| (!chain.has_mempool()).then_some(StandsStill::BlocksOnly));
     stands.map(|why| why.telling())
 }

@@ -1,5 +1,5 @@
-//! Tests a Bitcoin backend before its settings are saved. A test stores nothing, and reads neither blocks nor the
-//! mempool.
+//! Tests a Bitcoin backend before its settings are saved. A test stores nothing, and reads neither
+//! blocks nor the mempool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ const TESTED_WITHIN: Duration = Duration::from_secs(30);
 /// Time for one request of the test.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A mainnet server whose best block is older than this is probably disconnected from its peers. A gap of three hours
-/// between blocks happens by chance about once in a thousand years.
+/// A mainnet server whose best block is older than this is probably disconnected from its peers. A
+/// gap of three hours between blocks happens by chance about once in a thousand years.
 const STALE_MS: i64 = 3 * 3_600_000;
 
 /// The password of a backend: wiped when it is dropped, and never printed.
@@ -99,16 +99,19 @@ pub struct ServerTestItem {
     pub pruned_from: Option<u32>,
     /// The software's name, as the server reports it.
     pub software: Option<String>,
-    /// The SHA-256 of a certificate that no authority signed. A merchant pins it if the server is their own.
+    /// The SHA-256 of a certificate that no authority signed. A merchant pins it if the server is
+    /// their own.
     pub fingerprint: Option<String>,
 }
 
 /// The findings of a test.
 #[derive(Debug, thiserror::Error, Told)]
-pub(super) enum Tested {
+pub enum Tested {
     #[error("the test of this server failed: see the log")]
     Failed,
-    #[error("the server did not answer within {seconds} s: check that it runs, and that this machine can reach it")]
+    #[error(
+        "the server did not answer within {seconds} s: check that it runs, and that this machine can reach it"
+    )]
     Late { seconds: u64 },
     #[error(
         "the backend answers, its best block is {height}, which is {hours} h old: check that the server is connected to other nodes, and that this machine's clock is right"
@@ -157,7 +160,8 @@ impl Ask for TestBackend {
     async fn answer(self, by: &Asker<'_>) -> Result<BackendTestView, CommandError> {
         let gateway = Arc::clone(by.gateway());
         let options = self.options(&gateway).await?;
-        let asked: Vec<_> = options.urls.iter().map(|url| ask_one(&gateway, &options, url.clone())).collect();
+        let asked: Vec<_> =
+            options.urls.iter().map(|url| ask_one(&gateway, &options, url.clone())).collect();
         let mut servers = Vec::with_capacity(asked.len());
         for (url, asked) in options.urls.iter().zip(asked) {
             servers.push(item(&gateway, &options, url, asked.await));
@@ -188,7 +192,8 @@ impl TestBackend {
                 &ArgumentFault::Server { example: settings.backend.example() },
             ));
         }
-        let password = self.backend_password.as_ref().map(|password| Secret::new(password.0.clone()));
+        let password =
+            self.backend_password.as_ref().map(|password| Secret::new(password.0.clone()));
         let backend = TypedBackend { settings, password, answered_within: ANSWERED_WITHIN };
         let gateway = Arc::clone(gateway);
         let options = tokio::task::spawn_blocking(move || gateway.backend_options(&backend)).await;
@@ -197,7 +202,8 @@ impl TestBackend {
     }
 }
 
-/// Starts the test of one server on its own thread, so that several servers are tested at the same time.
+/// Starts the test of one server on its own thread, so that several servers are tested at the same
+/// time.
 fn ask_one(
     gateway: &Arc<Gateway>,
     options: &BackendOptions,
@@ -205,16 +211,22 @@ fn ask_one(
 ) -> impl Future<Output = Result<ServerAnswer, Refused>> + Send + use<> {
     let (gateway, options, runtime) = (Arc::clone(gateway), options.clone(), Handle::current());
     let asked = tokio::task::spawn_blocking(move || {
-        let chain = open_one(&options, &url, runtime, Waker::default()).map_err(|down| Refused::new(down.telling()))?;
-        ask_server(&gateway, chain.as_ref())
-            .map_err(|down| Refused { why: down.telling(), certificate_to_pin: chain.certificate_to_pin() })
+        let chain = open_one(&options, &url, runtime, Waker::default())
+            .map_err(|down| Refused::new(down.telling()))?;
+        ask_server(&gateway, chain.as_ref()).map_err(|down| Refused {
+            why: down.telling(),
+            certificate_to_pin: chain.certificate_to_pin(),
+        })
     });
     async move {
-        // After a time-out the thread ends by itself, because each of its requests is limited to `ANSWERED_WITHIN`.
+        // After a time-out the thread ends by itself, because each of its requests is limited to
+        // `ANSWERED_WITHIN`.
         match timeout(TESTED_WITHIN, asked).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Refused::new(Tested::Failed.telling())),
-            Err(_) => Err(Refused::new(Tested::Late { seconds: TESTED_WITHIN.as_secs() }.telling())),
+            Err(_) => {
+                Err(Refused::new(Tested::Late { seconds: TESTED_WITHIN.as_secs() }.telling()))
+            }
         }
     }
 }
@@ -261,7 +273,9 @@ fn item(
     let stale = options.network == bitcoin::Network::Bitcoin && age_ms > STALE_MS;
     let message = match answer.wrong.clone() {
         Some(wrong) => wrong,
-        None if stale => Tested::Stale { height: answer.height, hours: age_ms / 3_600_000 }.telling(),
+        None if stale => {
+            Tested::Stale { height: answer.height, hours: age_ms / 3_600_000 }.telling()
+        }
         None => Answers { height: answer.height }.telling(),
     };
     ServerTestItem {

@@ -1,4 +1,5 @@
-//! Shows the state of the backups, makes and checks a backup, and sets the passphrase of nightly backups.
+//! Shows the state of the backups, makes and checks a backup, and sets the passphrase of nightly
+//! backups.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,8 +22,9 @@ use crate::backup::{self, BackupError, KeySource, Place, Tried};
 use crate::console::refusal::ArgumentFault;
 use crate::gateway::Gateway;
 
-/// The `error_type` of a wrong backup passphrase. The command line may add which passphrase was tried.
-pub(crate) const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";
+/// The `error_type` of a wrong backup passphrase. The command line may add which passphrase was
+/// tried.
+pub const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";
 
 /// The passphrase of a backup: wiped when it is dropped, and never printed.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -39,15 +41,15 @@ pub struct ShowBackups {}
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BackUp {
-    /// The absolute path of the new file. If absent, the backup is written to `backupFolder` and counts as a nightly
-    /// backup.
+    /// The absolute path of the new file. If absent, the backup is written to `backupFolder` and
+    /// counts as a nightly backup.
     #[serde(default)]
     pub file: Option<String>,
     /// If absent, the stored key of the nightly backups is used.
     #[serde(default)]
     pub passphrase: Option<Passphrase>,
-    /// If a nightly backup that began at or after this time is complete, it is the answer, and no other one is made.
-    /// ISO 8601; without effect for a `file`.
+    /// If a nightly backup that began at or after this time is complete, it is the answer, and no
+    /// other one is made. ISO 8601; without effect for a `file`.
     #[serde(default)]
     #[ts(optional)]
     pub unless_since: Option<String>,
@@ -62,7 +64,8 @@ pub struct VerifyBackup {
     /// If absent, the stored key of the nightly backups is used.
     #[serde(default)]
     pub passphrase: Option<Passphrase>,
-    /// Whether to try the stored key first, and the passphrase only if that key does not open the backup.
+    /// Whether to try the stored key first, and the passphrase only if that key does not open the
+    /// backup.
     #[serde(default)]
     #[ts(as = "Option<bool>", optional)]
     pub stored_first: bool,
@@ -136,7 +139,7 @@ pub struct VerifiedBackup {
 
 impl Passphrase {
     #[must_use]
-    pub(crate) fn of(secret: &Secret) -> Self {
+    pub fn of(secret: &Secret) -> Self {
         Self(secret.reveal().to_owned())
     }
 
@@ -170,11 +173,16 @@ impl Ask for BackUp {
 
     async fn answer(self, by: &Asker<'_>) -> Result<BackupItem, CommandError> {
         let place = self.file.map_or(Place::Folder, |file| Place::File(PathBuf::from(file)));
-        let key = self.passphrase.map_or(KeySource::Stored, |given| KeySource::Passphrase(given.secret()));
+        let key = self
+            .passphrase
+            .map_or(KeySource::Stored, |given| KeySource::Passphrase(given.secret()));
         let since = self.unless_since.as_deref().map(Timestamp::parse_iso).transpose();
-        let since = since.map_err(|_| CommandError::invalid("unlessSince", &ArgumentFault::Time))?;
+        let since =
+            since.map_err(|_| CommandError::invalid("unlessSince", &ArgumentFault::Time))?;
         let made = match (place, since) {
-            (Place::Folder, Some(since)) => backup::make_nightly_since(by.gateway(), since, key, by.actor).await?,
+            (Place::Folder, Some(since)) => {
+                backup::make_nightly_since(by.gateway(), since, key, by.actor).await?
+            }
             (place, _) => backup::make(by.gateway(), place, key, by.actor).await?,
         };
         Ok(BackupItem {
@@ -197,7 +205,11 @@ impl Ask for VerifyBackup {
             Some(passphrase) => Tried::Passphrase(passphrase),
         };
         let verified = backup::verify(by.gateway(), PathBuf::from(self.file), tried).await?;
-        Ok(VerifiedBackup { ok: true, made_at: verified.made_at.iso_seconds(), program: verified.program })
+        Ok(VerifiedBackup {
+            ok: true,
+            made_at: verified.made_at.iso_seconds(),
+            program: verified.program,
+        })
     }
 }
 
@@ -215,21 +227,33 @@ impl From<BackupError> for CommandError {
         use BackupError as E;
         match error {
             E::ShortPassphrase(_) | E::OtherKey => Self::at("passphrase", &error),
-            E::WrongPassphrase => Self { field: Some("passphrase".to_owned()), ..Self::told(WRONG_PASSPHRASE, &error) },
-            E::Exists(_) | E::NoSuchFile(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
+            E::WrongPassphrase => Self {
+                field: Some("passphrase".to_owned()),
+                ..Self::told(WRONG_PASSPHRASE, &error)
+            },
+            E::Exists(_) | E::NoSuchFile(_) | E::NotText(_) | E::NotAFile(_) => {
+                Self::at("file", &error)
+            }
             // Only a change of the setting `backupFolder` causes these errors.
-            E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),
+            E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => {
+                Self::at("value", &error)
+            }
             E::NoPassphrase | E::NoFolder => Self::told("BACKUP_NOT_SET_UP", &error),
-            E::NoSuchFolder(_) | E::OtherFolder { .. } => Self::told("BACKUP_FOLDER_MISSING", &error),
+            E::NoSuchFolder(_) | E::OtherFolder { .. } => {
+                Self::told("BACKUP_FOLDER_MISSING", &error)
+            }
             E::Busy => Self::told("BACKUP_BUSY", &error),
             E::Store(error) => error.into(),
             E::Secret(error) => Self::told("SECRETS_UNAVAILABLE", &error),
             E::Damaged | E::NotABackup | E::NewerForm | E::Greedy | E::OtherEnvironment { .. } => {
                 Self::told("BACKUP_REFUSED", &error)
             }
-            E::OtherWords | E::NoWords | E::NoHmacKey | E::OtherWallet | E::NoWallet | E::DamagedDatabase(_) => {
-                Self::told("BACKUP_REFUSED", &error)
-            }
+            E::OtherWords
+            | E::NoWords
+            | E::NoHmacKey
+            | E::OtherWallet
+            | E::NoWallet
+            | E::DamagedDatabase(_) => Self::told("BACKUP_REFUSED", &error),
             E::BadStoredKey
             | E::Key(_)
             | E::DamagedSource(_)
@@ -260,7 +284,8 @@ fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreE
         next_at: backup::due_at(gateway, reader, now)?.map(Timestamp::iso_seconds),
         trouble_kind: fault.as_ref().map(WarningKind::from),
         trouble: fault.map(|fault| fault.telling()),
-        passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment)).unwrap_or(u32::MAX),
+        passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment))
+            .unwrap_or(u32::MAX),
         sheet: SheetView::of(gateway, reader)?,
     })
 }

@@ -1,4 +1,5 @@
-//! The certificate of an exchange rate: all quotes from which the rate of a payment or payout was computed.
+//! The certificate of an exchange rate: all quotes from which the rate of a payment or payout was
+//! computed.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Rate;
@@ -48,7 +49,10 @@ impl From<StoredRate> for CertificateView {
             rate: stored.rate.format(),
             rate_shown: stored.rate.show(),
             time: stored.at.iso_seconds(),
-            sources: stored_quotes::read(&stored.sources).into_iter().map(CertificateItem::from).collect(),
+            sources: stored_quotes::read(&stored.sources)
+                .into_iter()
+                .map(CertificateItem::from)
+                .collect(),
         }
     }
 }

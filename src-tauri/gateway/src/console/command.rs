@@ -1,4 +1,5 @@
-//! The list of all commands, with their names in JSON, the types of their answers, and their dispatch.
+//! The list of all commands, with their names in JSON, the types of their answers, and their
+//! dispatch.
 
 use std::sync::Arc;
 
@@ -8,7 +9,9 @@ use ts_rs::TS;
 
 use super::actor::Actor;
 use super::alarms::DismissAlarm;
-use super::anomalies::{AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
+use super::anomalies::{
+    AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly,
+};
 use super::ask::{Ask, Asker};
 use super::backend_test::TestBackend;
 use super::backups::{BackUp, SetBackupPassphrase, ShowBackups, VerifyBackup};
@@ -18,10 +21,13 @@ use super::error::CommandError;
 use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 use super::limits::{SetLimits, ShowLimits};
 use super::news::ListNews;
-use super::payments::{AcceptPayment, CancelPayment, CreatePayment, ListPayments, PaymentsSheet, ShowPayment};
+use super::payments::{
+    AcceptPayment, CancelPayment, CreatePayment, ListPayments, PaymentsSheet, ShowPayment,
+};
 use super::payouts::{
-    AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, EstimateSend, ListPayouts,
-    RejectPayout, ReleaseSender, RequestPayout, RetrySender, SendPayout, ShowPayout,
+    AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout,
+    EstimateSend, ListPayouts, RejectPayout, ReleaseSender, RequestPayout, RetrySender, SendPayout,
+    ShowPayout,
 };
 use super::receiver::ListReceived;
 use super::sandbox::Sandbox;
@@ -31,19 +37,21 @@ use super::statement_sheet::StatementSheet;
 use super::status::Status;
 use super::takings::ShowTakings;
 use super::wallet::{
-    ConfirmWallet, ContinueRestore, CreateWallet, DiscardDraft, DraftWallet, ImportLabels, MakeWallet, RestoreWallet,
-    ShowRestore, StopRestore, VerifyWords, WalletDescriptor, WalletInfo, WalletLabels,
+    ConfirmWallet, ContinueRestore, CreateWallet, DiscardDraft, DraftWallet, ImportLabels,
+    MakeWallet, RestoreWallet, ShowRestore, StopRestore, VerifyWords, WalletDescriptor, WalletInfo,
+    WalletLabels,
 };
 use crate::app::App;
 
-/// Generates from a list of commands the enum [`Command`], the types of their answers, and [`dispatch`].
+/// Generates from a list of commands the enum [`Command`], the types of their answers, and
+/// [`dispatch`].
 macro_rules! commands {
     ($($name:ident: $command:ident,)+) => {
-        /// A request by the panel or the command line. In JSON: `{"command": "showPayment", "paymentId": "…"}`.
+        /// A request by the panel or the command line. In JSON:
+        /// `{"command": "showPayment", "paymentId": "…"}`.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
         #[serde(tag = "command", rename_all = "camelCase")]
         #[ts(export)]
-        #[allow(missing_docs, reason = "the struct of each command has the documentation")]
         pub enum Command {
             $($command($command),)+
         }
@@ -66,7 +74,8 @@ macro_rules! commands {
         /// Runs a command on behalf of `actor`, and returns its view as JSON.
         ///
         /// # Errors
-        /// The command failed; the error has a stable `errorType` and a sentence that names the remedy.
+        /// The command failed; the error has a stable `errorType` and a sentence that names the
+        /// remedy.
         pub async fn dispatch(app: &Arc<App>, command: Command, actor: &Actor) -> Result<Value, CommandError> {
             let by = Asker { app, actor: actor.as_str() };
             match command {
@@ -149,7 +158,11 @@ commands! {
 ///
 /// # Errors
 /// As [`dispatch`].
-pub async fn ask<A: Ask>(app: &Arc<App>, command: A, actor: &Actor) -> Result<A::Answer, CommandError> {
+pub async fn ask<A: Ask>(
+    app: &Arc<App>,
+    command: A,
+    actor: &Actor,
+) -> Result<A::Answer, CommandError> {
     command.answer(&Asker { app, actor: actor.as_str() }).await
 }
 
@@ -168,14 +181,18 @@ mod tests {
     use crate::console::payments::PaymentsNarrowing;
     use tillgate_domain::payment::PaymentState;
 
-    /// A command must be parsed from a [`Value`], not directly from text. For a tagged enum serde buffers the content,
-    /// and in that buffer serde_json's numbers of arbitrary precision become maps.
+    /// A command must be parsed from a [`Value`], not directly from text. For a tagged enum serde
+    /// buffers the content, and in that buffer serde_json's numbers of arbitrary precision become
+    /// maps.
     #[test]
     fn a_command_with_numbers_is_parsed_from_a_value() {
         let value = json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"], "from": -5});
         let command: Command = serde_json::from_value(value).unwrap();
-        let narrowing =
-            PaymentsNarrowing { states: vec![PaymentState::New], from: Some(-5), ..PaymentsNarrowing::default() };
+        let narrowing = PaymentsNarrowing {
+            states: vec![PaymentState::New],
+            from: Some(-5),
+            ..PaymentsNarrowing::default()
+        };
         assert_eq!(command, ListPayments { limit: 50, offset: 100, narrowing }.into());
     }
 
@@ -190,7 +207,10 @@ mod tests {
 
     #[test]
     fn a_command_without_arguments_has_only_its_name() {
-        assert_eq!(serde_json::to_value(Command::from(ListKeys {})).unwrap(), json!({"command": "listKeys"}));
+        assert_eq!(
+            serde_json::to_value(Command::from(ListKeys {})).unwrap(),
+            json!({"command": "listKeys"})
+        );
         let command: Command = serde_json::from_value(json!({"command": "rotateHmacKey"})).unwrap();
         assert_eq!(command, RotateHmacKey {}.into());
     }

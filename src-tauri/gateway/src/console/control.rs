@@ -1,9 +1,10 @@
-//! The control socket, through which the command line sends commands to a running gateway. A connection carries one
-//! request and one answer, each a line of JSON. The request is a [`Command`]; the answer is `{"ok": view}` or
-//! `{"error": CommandError}`. The buffers of both are wiped, because a line may hold the words of a wallet.
+//! The control socket, through which the command line sends commands to a running gateway. A
+//! connection carries one request and one answer, each a line of JSON. The request is a
+//! [`Command`]; the answer is `{"ok": view}` or `{"error": CommandError}`. The buffers of both are
+//! wiped, because a line may hold the words of a wallet.
 //!
-//! The socket's file has mode 0600. Both sides also ask the kernel for the user at the other end. They accept only the
-//! user who runs this program.
+//! The socket's file has mode 0600. Both sides also ask the kernel for the user at the other end.
+//! They accept only the user who runs this program.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +13,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{
-    AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+    AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
+    AsyncWriteExt as _, BufReader,
 };
 use zeroize::Zeroizing;
 
@@ -40,15 +42,20 @@ enum Answer {
 /// Sends a command to a running gateway; `None` if no gateway listens on the socket.
 ///
 /// # Errors
-/// The gateway returned an error, the connection broke, or another user's program listens on the socket.
+/// The gateway returned an error, the connection broke, or another user's program listens on the
+/// socket.
 #[cfg(unix)]
-pub(crate) async fn ask(socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
+pub async fn ask(socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
     ask_of(trust::own_uid(), socket, command).await
 }
 
 /// Sends a command if a program of this user listens on the socket.
 #[cfg(unix)]
-async fn ask_of(user: u32, socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
+async fn ask_of(
+    user: u32,
+    socket: &Path,
+    command: &Command,
+) -> Option<Result<Value, CommandError>> {
     let stream = tokio::net::UnixStream::connect(socket).await.ok()?;
     match stream.peer_cred() {
         Ok(peer) if peer.uid() == user => {}
@@ -58,9 +65,10 @@ async fn ask_of(user: u32, socket: &Path, command: &Command) -> Option<Result<Va
     Some(match exchange(stream, command).await {
         Ok(Answer::Ok(view)) => Ok(view),
         Ok(Answer::Error(error)) => Err(error),
-        Err(error) => {
-            Err(CommandError::of("GATEWAY_BROKE_OFF", &format_args!("the running gateway did not answer: {error}")))
-        }
+        Err(error) => Err(CommandError::of(
+            "GATEWAY_BROKE_OFF",
+            &format_args!("the running gateway did not answer: {error}"),
+        )),
     })
 }
 
@@ -73,17 +81,21 @@ fn foreign(socket: &Path, who: &str) -> CommandError {
     CommandError::of("GATEWAY_UNTRUSTED", &what)
 }
 
-async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, command: &Command) -> io::Result<Answer> {
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    command: &Command,
+) -> io::Result<Answer> {
     let mut stream = BufReader::new(stream);
     write_line(&mut stream, command).await?;
     let line = read_line(&mut stream, ANSWER_MAX).await?.ok_or(io::ErrorKind::UnexpectedEof)?;
-    // Parsed from a value, because numbers of arbitrary precision do not survive serde's buffer for tagged enums.
+    // Parsed from a value, because numbers of arbitrary precision do not survive serde's buffer for
+    // tagged enums.
     let answer: Value = serde_json::from_slice(&line)?;
     Ok(serde_json::from_value(answer)?)
 }
 
 #[cfg(unix)]
-pub(crate) use listener::ControlSocket;
+pub use listener::ControlSocket;
 
 #[cfg(unix)]
 mod listener {
@@ -106,22 +118,22 @@ mod listener {
 
     /// A bound socket. Dropping it removes its file.
     #[derive(Debug)]
-    pub(crate) struct ControlSocket {
+    pub struct ControlSocket {
         listener: UnixListener,
         file: PathBuf,
         /// The user whose requests are accepted.
-        pub(super) user: u32,
+        pub user: u32,
         /// The actor, for the audit.
         actor: Actor,
     }
 
     impl ControlSocket {
-        /// Binds the socket, and removes the file that a crash left behind. The caller holds the data directory's
-        /// lock, so no other process listens on that file.
+        /// Binds the socket, and removes the file that a crash left behind. The caller holds the
+        /// data directory's lock, so no other process listens on that file.
         ///
         /// # Errors
         /// The file cannot be created, for example because its path is too long for a socket.
-        pub(crate) fn bind(file: PathBuf) -> io::Result<Self> {
+        pub fn bind(file: PathBuf) -> io::Result<Self> {
             match std::fs::remove_file(&file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -133,7 +145,7 @@ mod listener {
         }
 
         /// Answers requests until `shutdown`, and completes those that have arrived in full.
-        pub(crate) async fn serve(self, app: Arc<App>, shutdown: CancellationToken) {
+        pub async fn serve(self, app: Arc<App>, shutdown: CancellationToken) {
             let turns = Arc::new(Semaphore::new(CALLERS_MAX));
             let callers = TaskTracker::new();
             loop {
@@ -146,16 +158,20 @@ mod listener {
                     Ok((stream, _)) => stream,
                     Err(error) => {
                         tracing::error!(%error, "the control socket cannot accept a connection");
-                        // The cause is probably a lack of file descriptors, so the loop waits before the next try.
+                        // The cause is probably a lack of file descriptors, so the loop waits
+                        // before the next try.
                         tokio::time::sleep(Duration::from_millis(100)).await;
                         continue;
                     }
                 };
                 if !is_of(&stream, self.user) {
-                    tracing::warn!("a connection of another user to the control socket was refused");
+                    tracing::warn!(
+                        "a connection of another user to the control socket was refused"
+                    );
                     continue;
                 }
-                let (app, shutdown, actor) = (Arc::clone(&app), shutdown.clone(), self.actor.clone());
+                let (app, shutdown, actor) =
+                    (Arc::clone(&app), shutdown.clone(), self.actor.clone());
                 callers.spawn(async move {
                     if let Err(error) = answer_one(stream, &app, &actor, &shutdown).await {
                         tracing::debug!(%error, "the connection to a caller of the control socket failed");
@@ -192,7 +208,8 @@ mod listener {
             line = tokio::time::timeout(REQUEST_TIMEOUT, read_line(&mut stream, REQUEST_MAX)) => line??,
         };
         let Some(line) = line else { return Ok(()) };
-        let command = serde_json::from_slice::<Value>(&line).and_then(serde_json::from_value::<Command>);
+        let command =
+            serde_json::from_slice::<Value>(&line).and_then(serde_json::from_value::<Command>);
         drop(line);
         let answer = match command {
             Ok(command) => match dispatch(app, command, actor).await {
@@ -209,7 +226,10 @@ mod listener {
 }
 
 /// Reads one line, without its line feed; `None` at the end of the stream.
-async fn read_line(stream: &mut (impl AsyncBufRead + Unpin), longest: u64) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+async fn read_line(
+    stream: &mut (impl AsyncBufRead + Unpin),
+    longest: u64,
+) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     let mut line = Zeroizing::new(Vec::new());
     stream.take(longest).read_until(b'\n', &mut line).await?;
     match line.pop() {
@@ -222,7 +242,10 @@ async fn read_line(stream: &mut (impl AsyncBufRead + Unpin), longest: u64) -> io
     }
 }
 
-async fn write_line(stream: &mut (impl AsyncWrite + Unpin), line: &impl Serialize) -> io::Result<()> {
+async fn write_line(
+    stream: &mut (impl AsyncWrite + Unpin),
+    line: &impl Serialize,
+) -> io::Result<()> {
     let mut bytes = Zeroizing::new(serde_json::to_vec(line)?);
     bytes.push(b'\n');
     stream.write_all(&bytes).await?;
@@ -243,7 +266,8 @@ mod tests {
         trust::own_uid() + 1
     }
 
-    /// Asks a gateway that accepts only the user `heard`. The client accepts only the user `believed`.
+    /// Asks a gateway that accepts only the user `heard`. The client accepts only the user
+    /// `believed`.
     async fn asked(heard: u32, believed: u32) -> Result<Value, CommandError> {
         let world = World::new().await;
         let file = world.gateway.data_dir.socket();
@@ -251,7 +275,8 @@ mod tests {
         socket.user = heard;
         let stop = CancellationToken::new();
         let served = tokio::spawn(socket.serve(std::sync::Arc::clone(&world.app), stop.clone()));
-        let answer = ask_of(believed, &file, &ListKeys {}.into()).await.expect("the gateway listens");
+        let answer =
+            ask_of(believed, &file, &ListKeys {}.into()).await.expect("the gateway listens");
         stop.cancel();
         served.await.unwrap();
         answer

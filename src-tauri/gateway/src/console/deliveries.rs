@@ -53,7 +53,8 @@ pub struct DeliveryItem {
     pub body: Option<String>,
     /// The number of the attempt, from 1; 0 before the first attempt.
     pub attempt: u32,
-    /// When the attempt began, or when the notification was queued if `attempt` is 0. ISO 8601 with milliseconds.
+    /// When the attempt began, or when the notification was queued if `attempt` is 0. ISO 8601 with
+    /// milliseconds.
     pub time: String,
     #[ts(type = "number")]
     pub duration_ms: i64,
@@ -90,7 +91,10 @@ impl From<&DeliveryRow> for DeliveryItem {
             duration_ms: row.duration_ms,
             status_code: row.status_code,
             error: row.error.clone(),
-            answer: row.answer.as_deref().map(|answer| String::from_utf8_lossy(answer).into_owned()),
+            answer: row
+                .answer
+                .as_deref()
+                .map(|answer| String::from_utf8_lossy(answer).into_owned()),
             notification_state: row.notification_state,
             next_attempt_time: row.next_attempt_at.map(|at| at.iso_millis()),
         }

@@ -12,7 +12,7 @@ use tillgate_domain::words::count;
 use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
-pub(crate) use self::check::CheckItem;
+pub use self::check::CheckItem;
 use self::check::{Finding, check};
 use self::machine::{clock, disk, free_port, permissions, ports};
 use super::alarms::AlarmItem;
@@ -68,7 +68,10 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("chain", chain(&gateway)),
                 check(
                     "disk",
-                    gateway.count_owed().map_err(|error| error.to_string()).and_then(|()| disk(&gateway.disk)),
+                    gateway
+                        .count_owed()
+                        .map_err(|error| error.to_string())
+                        .and_then(|()| disk(&gateway.disk)),
                 ),
                 check("permissions", permissions(gateway.data_dir.path())),
                 check("notifications", notifications(&gateway)),
@@ -81,17 +84,18 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
         };
         tokio::task::spawn_blocking(look).await
     };
-    let mut checks = at_rest.unwrap_or_else(|_| vec![check("doctor", Err("a check failed: see the log".to_owned()))]);
+    let mut checks = at_rest
+        .unwrap_or_else(|_| vec![check("doctor", Err("a check failed: see the log".to_owned()))]);
     checks.push(check("rates", rates(gateway).await));
     checks.push(check("clock", clock(gateway)));
     checks.push(check("ports", ports(gateway)));
     view(checks)
 }
 
-/// Examines the folder, disk and ports of a gateway that could not be opened. The check `concerned` fails with the
-/// sentence `why`.
+/// Examines the folder, disk and ports of a gateway that could not be opened. The check `concerned`
+/// fails with the sentence `why`.
 #[must_use]
-pub(crate) fn examine_unopened(
+pub fn examine_unopened(
     environment: Environment,
     env_dir: Option<&Path>,
     concerned: &str,
@@ -133,7 +137,9 @@ fn keyring(gateway: &Gateway) -> Finding {
 fn database(gateway: &Gateway) -> Finding {
     match gateway.store.read(|reader| reader.damage_of_file()) {
         Ok(damage) if damage.is_empty() => Ok("the database is sound".to_owned()),
-        Ok(damage) => Err(format!("the database is damaged ({}): restore the last backup", damage.join("; "))),
+        Ok(damage) => {
+            Err(format!("the database is damaged ({}): restore the last backup", damage.join("; ")))
+        }
         Err(error) => Err(error.to_string()),
     }
 }
@@ -141,12 +147,13 @@ fn database(gateway: &Gateway) -> Finding {
 fn chain(gateway: &Gateway) -> Finding {
     let status = gateway.last_look.status();
     let asked = gateway.chain.identity().and_then(|identity| Ok((identity, gateway.chain.tip()?)));
-    let (identity, tip) = asked.map_err(|error| match gateway.settings.snapshot().backend_urls.as_slice() {
-        [] if gateway.configured.is_some() => {
-            format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`")
-        }
-        _ => error.to_string(),
-    })?;
+    let (identity, tip) =
+        asked.map_err(|error| match gateway.settings.snapshot().backend_urls.as_slice() {
+            [] if gateway.configured.is_some() => {
+                format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`")
+            }
+            _ => error.to_string(),
+        })?;
     if let Some(WatchedChain { cursor, tip: watched, .. }) = gateway.last_look.watched() {
         if cursor.chain != identity {
             return Err("the backend shows another chain than before: the next look begins at the wallet's birth; if you did not intend this, stop the gateway and put the former chain back".to_owned());
@@ -158,7 +165,9 @@ fn chain(gateway: &Gateway) -> Finding {
                 "the sandbox's file may be an older copy; if you did not intend this, stop the gateway and put the newer file back"
             };
             let (ends, watched) = (tip.height, watched.height);
-            return Err(format!("the chain ends with block {ends}, and was watched up to block {watched}: {remedy}"));
+            return Err(format!(
+                "the chain ends with block {ends}, and was watched up to block {watched}: {remedy}"
+            ));
         }
     }
     if gateway.configured.is_some() {
@@ -191,7 +200,7 @@ fn chain(gateway: &Gateway) -> Finding {
 /// A backend without a fault.
 #[derive(Debug, thiserror::Error, Told)]
 #[error("the backend answers, its best block is {height}")]
-pub(super) struct Answers {
+pub struct Answers {
     pub height: u32,
 }
 
@@ -200,14 +209,14 @@ pub(super) struct Answers {
 #[error(
     "the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins that came between these blocks are not seen"
 )]
-pub(super) struct Pruned {
+pub struct Pruned {
     first: u32,
     birth: u32,
 }
 
-/// Checks that the backend stores all blocks since the wallet's birth. Only a first look and a look after a restore
-/// need them.
-pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), Telling> {
+/// Checks that the backend stores all blocks since the wallet's birth. Only a first look and a look
+/// after a restore need them.
+pub fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), Telling> {
     let first = chain.first_block().map_err(|error| error.telling())?;
     let (birth, restore) = gateway
         .store
@@ -215,7 +224,9 @@ pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), T
         .map_err(|error| error.telling())?;
     let is_looked_from = gateway.last_look.watched().is_some() && restore.is_none();
     match birth {
-        Some(birth) if first > birth.saturating_add(1) && !is_looked_from => Err(Pruned { first, birth }.telling()),
+        Some(birth) if first > birth.saturating_add(1) && !is_looked_from => {
+            Err(Pruned { first, birth }.telling())
+        }
         _ => Ok(()),
     }
 }
@@ -228,13 +239,19 @@ async fn rates(gateway: &Gateway) -> Finding {
     }
     let now = gateway.clock.now();
     let settings = gateway.settings.snapshot();
-    let refusals: Vec<_> =
-        settings.currencies.iter().filter_map(|currency| gateway.rates.rate_for(*currency, now).err()).collect();
-    let silent: Vec<String> = gateway.rates.source_rows().iter().filter_map(silent).map(|it| it.to_string()).collect();
+    let refusals: Vec<_> = settings
+        .currencies
+        .iter()
+        .filter_map(|currency| gateway.rates.rate_for(*currency, now).err())
+        .collect();
+    let silent: Vec<String> =
+        gateway.rates.source_rows().iter().filter_map(silent).map(|it| it.to_string()).collect();
     let mut wrong = Vec::new();
     if !refusals.is_empty() {
-        let missing: Vec<String> =
-            refusals.iter().map(|refusal| format!("{} ({})", refusal.currency, refusal.reason)).collect();
+        let missing: Vec<String> = refusals
+            .iter()
+            .map(|refusal| format!("{} ({})", refusal.currency, refusal.reason))
+            .collect();
         let remedy = if settings.fixed_rates.is_empty() {
             "until enough sources quote them: check the network and the settings rateSources, minFreshSources and proxy, or remove them from \
              the setting currencies"
@@ -247,7 +264,9 @@ async fn rates(gateway: &Gateway) -> Finding {
         ));
         wrong.extend(silent.iter().cloned());
     }
-    wrong.extend(strays(&gateway.rates.rows(now), &settings.currencies).iter().map(ToString::to_string));
+    wrong.extend(
+        strays(&gateway.rates.rows(now), &settings.currencies).iter().map(ToString::to_string),
+    );
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }
@@ -256,15 +275,19 @@ async fn rates(gateway: &Gateway) -> Finding {
     Ok(std::iter::once(well).chain(silent).collect::<Vec<_>>().join("; "))
 }
 
-/// Fails if notifications to a server fail now, or if a notification was given up and no later notification of its
-/// record arrived. A shop that receives no notification ships no goods.
+/// Fails if notifications to a server fail now, or if a notification was given up and no later
+/// notification of its record arrived. A shop that receives no notification ships no goods.
 fn notifications(gateway: &Gateway) -> Finding {
-    let found = gateway.store.read(|reader| Ok::<_, StoreError>((reader.failing_servers()?, reader.count_given_up()?)));
+    let found = gateway
+        .store
+        .read(|reader| Ok::<_, StoreError>((reader.failing_servers()?, reader.count_given_up()?)));
     let (failing, dropped) = found.map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     if !failing.is_empty() {
-        let hosts: Vec<String> =
-            failing.iter().map(|one| format!("{} ({} waiting)", host(&one.server), one.notifications)).collect();
+        let hosts: Vec<String> = failing
+            .iter()
+            .map(|one| format!("{} ({} waiting)", host(&one.server), one.notifications))
+            .collect();
         wrong.push(format!(
             "notifications to {} fail: `tillgate deliveries list --failed` shows the server's answers; each notification is tried again for three days",
             hosts.join(", ")
@@ -281,14 +304,22 @@ fn notifications(gateway: &Gateway) -> Finding {
 
 /// Checks that no payout is stuck.
 fn stuck(gateway: &Gateway) -> Finding {
-    let stuck = gateway.store.read(|reader| StuckPayouts::of(gateway, reader)).map_err(|error| error.to_string())?;
-    let mut sentences: Vec<String> = stuck.named.iter().map(StuckItem::at_the_command_line).collect();
+    let stuck = gateway
+        .store
+        .read(|reader| StuckPayouts::of(gateway, reader))
+        .map_err(|error| error.to_string())?;
+    let mut sentences: Vec<String> =
+        stuck.named.iter().map(StuckItem::at_the_command_line).collect();
     let unnamed = stuck.count.saturating_sub(sentences.len() as u64);
     if unnamed > 0 {
         let more = count(unnamed, "more payout is stuck", "more payouts are stuck");
         sentences.push(format!("{more}: `tillgate payouts list` shows each"));
     }
-    if sentences.is_empty() { Ok("no payout is stuck".to_owned()) } else { Err(sentences.join("; ")) }
+    if sentences.is_empty() {
+        Ok("no payout is stuck".to_owned())
+    } else {
+        Err(sentences.join("; "))
+    }
 }
 
 /// Checks that no alarm about a payout is left to dismiss.
@@ -313,7 +344,9 @@ fn backups(gateway: &Gateway) -> Finding {
     let (fault, last) = gateway.store.read(read).map_err(|error| error.to_string())?;
     match (fault, last) {
         (Some(fault), _) => Err(fault.to_string()),
-        (None, Some(last)) => Ok(format!("the last backup was made at {}", last.begun_at.iso_seconds())),
+        (None, Some(last)) => {
+            Ok(format!("the last backup was made at {}", last.begun_at.iso_seconds()))
+        }
         (None, None) => none_made(gateway.environment, gateway.wallet.get().is_some()),
     }
 }
@@ -330,14 +363,16 @@ fn restore(gateway: &Gateway) -> Finding {
             return Err(NothingFound.to_string());
         }
         Some((false, _, Some(other))) => other.sentence(),
-        Some((false, restore, None)) if restore.is_dangerous() => "the look through the chain has not ended".to_owned(),
+        Some((false, restore, None)) if restore.is_dangerous() => {
+            "the look through the chain has not ended".to_owned()
+        }
         Some(_) => "the chain was looked through for the restored wallet".to_owned(),
         None => "the wallet was never restored".to_owned(),
     })
 }
 
-/// The finding if no backup was ever made. In production this is a fault, because a broken disk would lose the wallet's
-/// records.
+/// The finding if no backup was ever made. In production this is a fault, because a broken disk
+/// would lose the wallet's records.
 fn none_made(environment: Environment, has_wallet: bool) -> Finding {
     let told =
         "no backup was made yet: make one with `tillgate backup FILE`, or one each night with the setting backupFolder"
@@ -348,11 +383,21 @@ fn none_made(environment: Environment, has_wallet: bool) -> Finding {
     }
 }
 
-/// Checks that approved payouts are sent, and that the ledger's balance equals the sum of the coins.
+/// Checks that approved payouts are sent, and that the ledger's balance equals the sum of the
+/// coins.
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
-        let sums = (reader.added_up_ledger_sats()?, reader.ledger_sats()?, reader.reckoned_balance_sats()?);
-        Ok::<_, StoreError>((reader.sender_hold()?, queued(reader)?, sums, Waiting::of(gateway, reader)?))
+        let sums = (
+            reader.added_up_ledger_sats()?,
+            reader.ledger_sats()?,
+            reader.reckoned_balance_sats()?,
+        );
+        Ok::<_, StoreError>((
+            reader.sender_hold()?,
+            queued(reader)?,
+            sums,
+            Waiting::of(gateway, reader)?,
+        ))
     };
     let (hold, queued, (booked, kept, reckoned), obstacle) =
         gateway.store.read(read).map_err(|error| error.to_string())?;
@@ -385,10 +430,16 @@ fn payouts(gateway: &Gateway) -> Finding {
     }
     let waiting = count(queued, "approved payout waits", "approved payouts wait");
     match obstacle {
-        Some(Waiting { why, .. }) => Err(format!("{waiting}: {}", why.cause.at_the_command_line(&why.reason))),
+        Some(Waiting { why, .. }) => {
+            Err(format!("{waiting}: {}", why.cause.at_the_command_line(&why.reason)))
+        }
         None if queued == 0 => Ok("no approved payout waits".to_owned()),
-        None if gateway.served.get().is_none() => Ok(format!("{waiting} for a gateway to run: start `tillgate serve`")),
-        None => Ok(format!("{waiting} for the next batch, or for a node to accept the signed transaction")),
+        None if gateway.served.get().is_none() => {
+            Ok(format!("{waiting} for a gateway to run: start `tillgate serve`"))
+        }
+        None => Ok(format!(
+            "{waiting} for the next batch, or for a node to accept the signed transaction"
+        )),
     }
 }
 
@@ -398,7 +449,12 @@ mod tests {
 
     #[test]
     fn no_backup_is_a_fault_only_for_a_production_wallet() {
-        assert!(none_made(Environment::Production, true).unwrap_err().contains("tillgate backup FILE"));
-        assert!(none_made(Environment::Production, false).is_ok() && none_made(Environment::Test, true).is_ok());
+        assert!(
+            none_made(Environment::Production, true).unwrap_err().contains("tillgate backup FILE")
+        );
+        assert!(
+            none_made(Environment::Production, false).is_ok()
+                && none_made(Environment::Test, true).is_ok()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Errors of use cases as a [`CommandError`]: a stable type for programs, and the use case's sentence for people.
+//! Errors of use cases as a [`CommandError`]: a stable type for programs, and the use case's
+//! sentence for people.
 
 use serde::{Deserialize, Serialize};
 use tillgate_machine::field_errors::{FieldError, VALIDATION_FAILED};
@@ -20,7 +21,9 @@ use crate::settings::SettingError;
 use crate::watcher::{AcceptError, CancelError};
 
 /// The reason why a command failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error, tillgate_told::Told)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error, tillgate_told::Told,
+)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 #[error("{message}{}", in_brackets(.details.as_deref()))]
@@ -35,8 +38,8 @@ pub struct CommandError {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub details: Option<String>,
-    /// The sentences of `message` with their codes and values, in which the window words them. It is empty if
-    /// `message` has no code.
+    /// The sentences of `message` with their codes and values, in which the window words them. It
+    /// is empty if `message` has no code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[ts(as = "Option<Vec<Telling>>", optional)]
     pub told: Vec<Telling>,
@@ -47,13 +50,14 @@ fn in_brackets(details: Option<&str>) -> String {
 }
 
 impl CommandError {
-    /// An invalid argument. The message is the argument's name followed by `what`, such as "must be …".
-    pub(super) fn invalid(field: &str, what: &impl Told) -> Self {
+    /// An invalid argument. The message is the argument's name followed by `what`, such as "must be
+    /// …".
+    pub fn invalid(field: &str, what: &impl Told) -> Self {
         Self::of_field_errors(&[FieldError::told(field.to_owned(), what)])
     }
 
     /// An error for an id that no record has.
-    pub(super) fn not_found(record: &NotFound) -> Self {
+    pub fn not_found(record: &NotFound) -> Self {
         Self::told("NOT_FOUND", record)
     }
 
@@ -73,13 +77,25 @@ impl CommandError {
     #[must_use]
     pub fn of(error_type: &str, message: &impl std::fmt::Display) -> Self {
         let message = message.to_string();
-        Self { error_type: error_type.to_owned(), message, field: None, details: None, told: Vec::new() }
+        Self {
+            error_type: error_type.to_owned(),
+            message,
+            field: None,
+            details: None,
+            told: Vec::new(),
+        }
     }
 
-    pub(super) fn of_field_errors(field_errors: &[FieldError]) -> Self {
-        let message =
-            field_errors.iter().map(|field_error| field_error.message.as_str()).collect::<Vec<_>>().join("; ");
-        let field = field_errors.iter().find_map(|field_error| field_error.field.as_deref()).map(str::to_owned);
+    pub fn of_field_errors(field_errors: &[FieldError]) -> Self {
+        let message = field_errors
+            .iter()
+            .map(|field_error| field_error.message.as_str())
+            .collect::<Vec<_>>()
+            .join("; ");
+        let field = field_errors
+            .iter()
+            .find_map(|field_error| field_error.field.as_deref())
+            .map(str::to_owned);
         // If the errors have different codes, no single code describes the request.
         let code = match field_errors {
             [first, rest @ ..] if rest.iter().all(|error| error.code == first.code) => first.code,
@@ -90,7 +106,7 @@ impl CommandError {
     }
 
     /// An invalid argument, with a whole sentence as its message.
-    pub(super) fn at(field: &str, why: &impl Told) -> Self {
+    pub fn at(field: &str, why: &impl Told) -> Self {
         Self { field: Some(field.to_owned()), ..Self::told(VALIDATION_FAILED, why) }
     }
 }
@@ -99,7 +115,10 @@ impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         let error_type = if error.is_passing() { "STORAGE_UNAVAILABLE" } else { "INTERNAL_ERROR" };
         if let StoreError::Sqlite(error) = &error {
-            return Self { details: Some(error.to_string()), ..Self::told(error_type, &Refusal::Database) };
+            return Self {
+                details: Some(error.to_string()),
+                ..Self::told(error_type, &Refusal::Database)
+            };
         }
         Self::told(error_type, &error)
     }
@@ -118,7 +137,9 @@ impl From<SettingError> for CommandError {
             | SettingError::BackendUrl { .. }
             | SettingError::OnionWithoutProxy { .. }
             | SettingError::FixedRatesInProduction => Self::at("value", &error),
-            SettingError::Overridden { .. } | SettingError::Fixed(_) => Self::told("SETTING_FIXED", &error),
+            SettingError::Overridden { .. } | SettingError::Fixed(_) => {
+                Self::told("SETTING_FIXED", &error)
+            }
             SettingError::Store(error) => error.into(),
         }
     }
@@ -128,7 +149,9 @@ impl From<KeyError> for CommandError {
     fn from(error: KeyError) -> Self {
         match error {
             KeyError::BadName => Self::at("name", &error),
-            KeyError::NameTaken(_) => Self { field: Some("name".to_owned()), ..Self::told("KEY_NAME_TAKEN", &error) },
+            KeyError::NameTaken(_) => {
+                Self { field: Some("name".to_owned()), ..Self::told("KEY_NAME_TAKEN", &error) }
+            }
             KeyError::NoSuchKey(_) => Self::told("NOT_FOUND", &error),
             KeyError::Entropy(_) => Self::told("INTERNAL_ERROR", &error),
             KeyError::Store(error) => error.into(),
@@ -172,7 +195,9 @@ impl From<AcceptError> for CommandError {
         use crate::watcher::WatchError;
         match error {
             AcceptError::NoSuchPayment(_) => Self::told("NOT_FOUND", &error),
-            AcceptError::Refused(_) | AcceptError::Less { .. } => Self::told("PAYMENT_NOT_ACCEPTABLE", &error),
+            AcceptError::Refused(_) | AcceptError::Less { .. } => {
+                Self::told("PAYMENT_NOT_ACCEPTABLE", &error)
+            }
             AcceptError::ChainNotWatched => Self::told("CHAIN_NOT_READY", &error),
             AcceptError::Watch(WatchError::Store(error)) => error.into(),
             AcceptError::Watch(WatchError::Outbox(error)) => error.into(),
@@ -207,9 +232,13 @@ impl From<CreateError> for CommandError {
             CreateError::NotWatched(NotWatched::Silent | NotWatched::Behind(_)) => {
                 Self::told("CHAIN_NOT_READY", &error)
             }
-            CreateError::NotWatched(NotWatched::NotStored(_)) => Self::told("STORAGE_UNAVAILABLE", &error),
+            CreateError::NotWatched(NotWatched::NotStored(_)) => {
+                Self::told("STORAGE_UNAVAILABLE", &error)
+            }
             CreateError::WalletNotReady(_) => Self::told("WALLET_NOT_READY", &error),
-            CreateError::Wallet(_) | CreateError::Entropy(_) => Self::told("INTERNAL_ERROR", &error),
+            CreateError::Wallet(_) | CreateError::Entropy(_) => {
+                Self::told("INTERNAL_ERROR", &error)
+            }
             CreateError::Store(error) => error.into(),
         }
     }
@@ -236,12 +265,18 @@ impl From<ApproveError> for CommandError {
     fn from(error: ApproveError) -> Self {
         match error {
             ApproveError::NoSuchPayout(_) => Self::told("NOT_FOUND", &error),
-            ApproveError::OfferExpired | ApproveError::OfferRejected(_) => Self::told("PAYOUT_OFFER_EXPIRED", &error),
+            ApproveError::OfferExpired | ApproveError::OfferRejected(_) => {
+                Self::told("PAYOUT_OFFER_EXPIRED", &error)
+            }
             ApproveError::NotPending(_) => Self::told("PAYOUT_NOT_PENDING", &error),
-            ApproveError::RefundCoinsGone | ApproveError::RefundedBefore => Self::told("REFUND_COINS_GONE", &error),
+            ApproveError::RefundCoinsGone | ApproveError::RefundedBefore => {
+                Self::told("REFUND_COINS_GONE", &error)
+            }
             ApproveError::PaidBefore { .. } => Self::told("PAYOUT_PAID_BEFORE", &error),
             ApproveError::WalletNotReady(_) => Self::told("WALLET_NOT_READY", &error),
-            ApproveError::Limit(refusals) => Self::of_field_errors(&ApproveError::limit_errors(&refusals)),
+            ApproveError::Limit(refusals) => {
+                Self::of_field_errors(&ApproveError::limit_errors(&refusals))
+            }
             ApproveError::Outbox(error) => error.into(),
         }
     }
@@ -267,9 +302,10 @@ impl From<RefundError> for CommandError {
             RefundError::Reversed => Self::told("ANOMALY_REVERSED", &error),
             RefundError::CoinsNotReady { .. } => Self::told("REFUND_COINS_GONE", &error),
             RefundError::ReturnedBefore { .. } => Self::told("REFUNDED_BEFORE", &error),
-            RefundError::PaidBefore { .. } | RefundError::PaidByPayout { .. } => {
-                Self { field: Some("althoughPaid".to_owned()), ..Self::told("REFUND_PAID_BEFORE", &error) }
-            }
+            RefundError::PaidBefore { .. } | RefundError::PaidByPayout { .. } => Self {
+                field: Some("althoughPaid".to_owned()),
+                ..Self::told("REFUND_PAID_BEFORE", &error)
+            },
             RefundError::Changed => Self::told("ANOMALY_CHANGED", &error),
             RefundError::Offer(error) => error.into(),
             RefundError::Outbox(error) => error.into(),
@@ -304,7 +340,9 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::Stale => Self::told("PAYOUT_CHANGED", &error),
             ReplaceError::Send(SendError::Store(error)) => error.into(),
             ReplaceError::Send(SendError::Outbox(error)) => error.into(),
-            ReplaceError::Send(SendError::Entropy(_) | SendError::Interrupted) => Self::told("INTERNAL_ERROR", &error),
+            ReplaceError::Send(SendError::Entropy(_) | SendError::Interrupted) => {
+                Self::told("INTERNAL_ERROR", &error)
+            }
         }
     }
 }
@@ -338,9 +376,10 @@ impl From<CallError> for CommandError {
             CallError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
             CallError::Conflict(_) => Self::told("SANDBOX_REFUSED", &error),
             CallError::Store(error) => error.into(),
-            CallError::Look(_) | CallError::Send(_) | CallError::Sandbox(_) | CallError::Interrupted => {
-                Self::told("SANDBOX_FAILED", &error)
-            }
+            CallError::Look(_)
+            | CallError::Send(_)
+            | CallError::Sandbox(_)
+            | CallError::Interrupted => Self::told("SANDBOX_FAILED", &error),
         }
     }
 }

@@ -102,7 +102,6 @@ pub struct NewKey {
     pub permissions: Vec<String>,
 }
 
-/// A new HMAC key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct NewHmacKey {
@@ -112,7 +111,10 @@ pub struct NewHmacKey {
 
 impl fmt::Debug for NewKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewKey").field("name", &self.name).field("secret", &"[REDACTED]").finish_non_exhaustive()
+        f.debug_struct("NewKey")
+            .field("name", &self.name)
+            .field("secret", &"[REDACTED]")
+            .finish_non_exhaustive()
     }
 }
 
@@ -159,7 +161,8 @@ impl Ask for CreateKey {
             own_only: self.own,
             notify_hosts: hosts.map_err(|error| CommandError::invalid("notifyHosts", &error))?,
         };
-        let made = gateway.keys.create(request, gateway.entropy.as_ref(), gateway.clock.now(), by.actor);
+        let made =
+            gateway.keys.create(request, gateway.entropy.as_ref(), gateway.clock.now(), by.actor);
         let (key, secret) = made.await?;
         gateway.note_change();
         Ok(NewKey { name: key.name.clone(), secret, permissions: key.permissions.names() })
@@ -175,8 +178,13 @@ impl Ask for RevokeKey {
         gateway.note_change();
         let key_id = Some(key.key_id);
         let counts = move |_: &Gateway, reader: &Reader<'_>| {
-            let count =
-                |state| reader.payouts_count(&PayoutFilter { states: vec![state], key_id, ..PayoutFilter::default() });
+            let count = |state| {
+                reader.payouts_count(&PayoutFilter {
+                    states: vec![state],
+                    key_id,
+                    ..PayoutFilter::default()
+                })
+            };
             Ok((count(PayoutState::New)?, count(PayoutState::Queued)?))
         };
         let (payouts_new, payouts_queued) = by.read(counts).await?;
@@ -205,16 +213,25 @@ mod tests {
 
     /// Requests a payout with this key.
     async fn offer(world: &World, key: &ApiKey) -> tillgate_domain::id::Id {
-        let requester =
-            Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: NotifyHosts::default() };
+        let requester = Requester {
+            key_id: Some(key.key_id),
+            name: key.name.clone(),
+            notify_hosts: NotifyHosts::default(),
+        };
         let draft = Draft {
             btc_amount: Some("0.01".into()),
             currency: Some("USD".into()),
             address: Some("bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080".into()),
             ..Draft::default()
         };
-        let request =
-            OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none(), again: false };
+        let request = OfferRequest {
+            requester,
+            draft,
+            is_approved: false,
+            once: None,
+            permit: Permit::none(),
+            again: false,
+        };
         match payouts::offer(&world.gateway, request).await {
             Ok(Offered::New { payout_id, .. }) => payout_id,
             Ok(Offered::Again(_)) | Err(_) => panic!("no offer"),
@@ -244,16 +261,24 @@ mod tests {
         for is_approved in [false, false, true] {
             let id = offer(&world, &key).await;
             if is_approved {
-                let approver =
-                    Approver { name: "panel:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
+                let approver = Approver {
+                    name: "panel:ann".to_owned(),
+                    scope: RecordScope::Everything,
+                    is_person: true,
+                };
                 payouts::approve(&world.gateway, id, approver).await.unwrap();
             }
         }
         world.approved_payout(100_000).await;
         assert_eq!((found(&world, "till").await, found(&world, "cli:ann").await), (3, 1));
         assert_eq!(found(&world, "nobody").await, 0);
-        let revoked = ask(&world.app, RevokeKey { name: "till".to_owned() }, &Actor::panel()).await.unwrap();
+        let revoked =
+            ask(&world.app, RevokeKey { name: "till".to_owned() }, &Actor::panel()).await.unwrap();
         assert_eq!((revoked.payouts_new, revoked.payouts_queued), (2, 1));
-        assert_eq!(found(&world, "till").await, 3, "a revoked key's payouts can still be found by its name");
+        assert_eq!(
+            found(&world, "till").await,
+            3,
+            "a revoked key's payouts can still be found by its name"
+        );
     }
 }

@@ -14,7 +14,6 @@ use crate::console::refusal::ArgumentFault;
 use crate::payouts::{limit_now, limit_record};
 use crate::settings::{Act, SettingError};
 
-/// The setting of the daily limit.
 const DAILY: &str = "dailyLimitBtc";
 
 /// The setting of the smallest payout.
@@ -24,7 +23,8 @@ const MINIMUM: &str = "minPayoutBtc";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ShowLimits {
-    /// The ISO code of a currency. If given, the answer also holds the limits in this currency at the present rate.
+    /// The ISO code of a currency. If given, the answer also holds the limits in this currency at
+    /// the present rate.
     #[serde(default)]
     pub currency: Option<String>,
 }
@@ -34,7 +34,6 @@ pub struct ShowLimits {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SetLimits {
-    /// The daily limit, in BTC.
     #[serde(default)]
     pub daily_btc: Option<String>,
     /// The smallest payout, in BTC.

@@ -60,18 +60,25 @@ pub struct NewsItem {
 #[ts(export)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NewsEvent {
-    /// A payment was paid. Its state is that at the time of reading. `stop`: its coins are being taken back.
+    /// A payment was paid. Its state is that at the time of reading. `stop`: its coins are being
+    /// taken back.
     Paid { order: NewsOrder, state: PaymentState, stop: bool },
-    /// A transaction began to take the coins of a CONFIRMED payment back. `stop`: it still does. The state is that at the
-    /// time of reading.
+    /// A transaction began to take the coins of a CONFIRMED payment back. `stop`: it still does.
+    /// The state is that at the time of reading.
     Attacked { order: NewsOrder, state: PaymentState, stop: bool },
     /// The customer withdrew the coins before a block held them.
     Withdrawn { order: NewsOrder },
     /// The coins of a confirmed payment were taken back.
     Reversed { order: NewsOrder },
-    /// Coins do not fit their payment. `came_in_time`: those of a late payment arrived in time and were seen too late.
-    /// `open`: staff have not decided yet.
-    Anomaly { order: NewsOrder, anomaly_type: AnomalyKind, came_in_time: bool, worth: FiatView, open: bool },
+    /// Coins do not fit their payment. `came_in_time`: those of a late payment arrived in time and
+    /// were seen too late. `open`: staff have not decided yet.
+    Anomaly {
+        order: NewsOrder,
+        anomaly_type: AnomalyKind,
+        came_in_time: bool,
+        worth: FiatView,
+        open: bool,
+    },
     /// A customer gave an address for a refund. `open`: staff have not decided yet.
     Answered { order: NewsOrder, open: bool },
     /// An approved payout failed.
@@ -88,11 +95,9 @@ pub enum NewsEvent {
     },
 }
 
-/// The order of a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct NewsOrder {
-    /// The price of the payment.
     pub price: FiatView,
     /// The shop's own reference; may be empty.
     pub reference: String,
@@ -122,7 +127,11 @@ impl Ask for ListNews {
             let rows = reader.news(LISTED)?;
             let items = rows.iter().filter_map(|row| NewsItem::of(reader, row).transpose());
             let items = items.collect::<Result<_, StoreError>>()?;
-            Ok(News { items, notices: settings.notices.clone(), sounds: settings.notice_sounds.clone() })
+            Ok(News {
+                items,
+                notices: settings.notices.clone(),
+                sounds: settings.notice_sounds.clone(),
+            })
         })
         .await
     }
@@ -132,37 +141,53 @@ impl NewsItem {
     /// The view of an event; `None` if its record is gone.
     fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
         match &row.subject {
-            NewsSubject::Paid(seq) => Self::of_payment(reader, row, *seq, NewsKind::Paid, |order, payment| {
-                NewsEvent::Paid { order, state: payment.payment.state, stop: payment.payment.conflict_seen }
-            }),
-            NewsSubject::Attacked(seq) => Self::of_payment(reader, row, *seq, NewsKind::Reversed, NewsEvent::attacked),
+            NewsSubject::Paid(seq) => {
+                Self::of_payment(reader, row, *seq, NewsKind::Paid, |order, payment| {
+                    NewsEvent::Paid {
+                        order,
+                        state: payment.payment.state,
+                        stop: payment.payment.conflict_seen,
+                    }
+                })
+            }
+            NewsSubject::Attacked(seq) => {
+                Self::of_payment(reader, row, *seq, NewsKind::Reversed, NewsEvent::attacked)
+            }
             NewsSubject::Withdrawn(seq) => {
-                Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| NewsEvent::Withdrawn { order })
+                Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| {
+                    NewsEvent::Withdrawn { order }
+                })
             }
             NewsSubject::Reversed(seq) => {
-                Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| NewsEvent::Reversed { order })
+                Self::of_payment(reader, row, *seq, NewsKind::Reversed, |order, _| {
+                    NewsEvent::Reversed { order }
+                })
             }
             NewsSubject::Anomaly(id) => {
                 let Some(raised) = reader.anomaly(id)? else { return Ok(None) };
-                Self::of_payment(reader, row, raised.payment_seq, NewsKind::Attention, |order, _| NewsEvent::Anomaly {
-                    order,
-                    anomaly_type: raised.anomaly.kind,
-                    came_in_time: raised.came_in_time,
-                    worth: FiatView::of(raised.worth_minor(), raised.currency),
-                    open: raised.anomaly.resolution == Resolution::Open,
-                })
+                Self::of_payment(
+                    reader,
+                    row,
+                    raised.payment_seq,
+                    NewsKind::Attention,
+                    |order, _| NewsEvent::Anomaly {
+                        order,
+                        anomaly_type: raised.anomaly.kind,
+                        came_in_time: raised.came_in_time,
+                        worth: FiatView::of(raised.worth_minor(), raised.currency),
+                        open: raised.anomaly.resolution == Resolution::Open,
+                    },
+                )
             }
             NewsSubject::Answered(id) => {
                 let Some(asked) = reader.anomaly(id)? else { return Ok(None) };
                 let open = asked.anomaly.resolution == Resolution::Open;
-                Self::of_payment(reader, row, asked.payment_seq, NewsKind::Attention, |order, _| NewsEvent::Answered {
-                    order,
-                    open,
+                Self::of_payment(reader, row, asked.payment_seq, NewsKind::Attention, |order, _| {
+                    NewsEvent::Answered { order, open }
                 })
             }
-            NewsSubject::Failed(id) => Self::of_payout(reader, row, "failed", id, |payout| NewsEvent::Failed {
-                worth: worth_of(payout),
-                address: payout.address.clone(),
+            NewsSubject::Failed(id) => Self::of_payout(reader, row, "failed", id, |payout| {
+                NewsEvent::Failed { worth: worth_of(payout), address: payout.address.clone() }
             }),
             NewsSubject::Requested(id) => {
                 Self::of_payout(reader, row, "requested", id, |payout| NewsEvent::Requested {
@@ -173,15 +198,18 @@ impl NewsItem {
                     open: payout.state == PayoutState::New,
                 })
             }
-            NewsSubject::Approved(id) => Self::of_payout(reader, row, "approved", id, |payout| NewsEvent::Approved {
-                by: payout.approved_by.clone().unwrap_or_default(),
-                amount: BtcView::of_sats(payout.amount_sats),
-                worth: worth_of(payout),
-                address: payout.address.clone(),
-            }),
+            NewsSubject::Approved(id) => {
+                Self::of_payout(reader, row, "approved", id, |payout| NewsEvent::Approved {
+                    by: payout.approved_by.clone().unwrap_or_default(),
+                    amount: BtcView::of_sats(payout.amount_sats),
+                    worth: worth_of(payout),
+                    address: payout.address.clone(),
+                })
+            }
             NewsSubject::Server { name, notifications } => {
                 let host = name.split_once("://").map_or(name.as_str(), |(_, host)| host);
-                let event = NewsEvent::Server { host: host.to_owned(), notifications: *notifications };
+                let event =
+                    NewsEvent::Server { host: host.to_owned(), notifications: *notifications };
                 Ok(Some(Self::made(row, format!("shop:{name}"), NewsKind::Shop, event)))
             }
         }
@@ -243,7 +271,10 @@ mod tests {
         let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap();
         let told: Vec<_> = news.items.iter().map(|one| (one.kind, one.event.clone())).collect();
         let order = NewsOrder::of(&late);
-        assert_eq!((order.price.to_string().as_str(), order.reference.as_str()), ("10.00 USD", "order-1"));
+        assert_eq!(
+            (order.price.to_string().as_str(), order.reference.as_str()),
+            ("10.00 USD", "order-1")
+        );
         let anomaly = NewsEvent::Anomaly {
             order: order.clone(),
             anomaly_type: AnomalyKind::LatePayment,
@@ -260,7 +291,8 @@ mod tests {
     #[tokio::test]
     async fn an_attack_is_told_until_it_is_over() {
         let world = World::new().await;
-        let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        let up_to_50 =
+            PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
         let payment = world.payment_under(up_to_50).await;
         let txid = world.pay(&payment, payment.payment.amount_sats).await;
         world.pass_ms(60_000).await;
@@ -270,7 +302,8 @@ mod tests {
         };
         let order = NewsOrder::of(&payment);
         let attacked = |stop, state| NewsEvent::Attacked { order: order.clone(), state, stop };
-        let paid = |stop| NewsEvent::Paid { order: order.clone(), state: PaymentState::Confirmed, stop };
+        let paid =
+            |stop| NewsEvent::Paid { order: order.clone(), state: PaymentState::Confirmed, stop };
         let to_customer = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
         let rival = world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
         world.look().await;

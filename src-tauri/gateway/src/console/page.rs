@@ -26,7 +26,7 @@ impl<T> Page<T> {
 }
 
 /// The requested page size, or an error if it is out of bounds.
-pub(crate) fn page_size(limit: u32) -> Result<u32, CommandError> {
+pub fn page_size(limit: u32) -> Result<u32, CommandError> {
     let bounds = 1..=PAGE_MAX;
     if bounds.contains(&limit) {
         Ok(limit)

@@ -18,13 +18,13 @@ use super::page::page_size;
 use super::sums::FiatView;
 use crate::console::refusal::NotFound;
 use crate::payments::{self, Author, Created, Draft};
-pub(crate) use narrowing::PaymentsNarrowing;
-pub(crate) use sheet::PaymentsSheet;
+pub use narrowing::PaymentsNarrowing;
+pub use sheet::PaymentsSheet;
 use tillgate_store::notify_hosts::NotifyHosts;
 use tillgate_store::payment_lists::PaymentFilter;
 use tillgate_store::payments::PaymentRow;
 use tillgate_store::{Reader, StoreError};
-pub(crate) use view::{PaymentItem, PaymentView};
+pub use view::{PaymentItem, PaymentView};
 
 /// Lists payments, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -51,7 +51,6 @@ pub struct PaymentsPage {
     pub sums: Option<PaymentSums>,
 }
 
-/// Sums of payments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct PaymentSums {
@@ -96,7 +95,8 @@ pub struct CreatePayment {
 #[serde(rename_all = "camelCase")]
 pub struct AcceptPayment {
     pub payment_id: String,
-    /// The sum that was shown to the person, in satoshis. If less would be accepted by now, the command is refused.
+    /// The sum that was shown to the person, in satoshis. If less would be accepted by now, the
+    /// command is refused.
     #[serde(default)]
     #[ts(type = "number | null")]
     pub agreed_sats: Option<u64>,
@@ -122,7 +122,11 @@ impl Ask for ListPayments {
             None => {
                 let all = PaymentFilter::default();
                 let rows = reader.payments(&all, limit, offset)?;
-                Ok(PaymentsPage { items: items(reader, &rows)?, items_count: reader.payments_count(&all)?, sums: None })
+                Ok(PaymentsPage {
+                    items: items(reader, &rows)?,
+                    items_count: reader.payments_count(&all)?,
+                    sums: None,
+                })
             }
         })
         .await
@@ -142,11 +146,12 @@ impl Ask for CreatePayment {
 
     /// Creates a payment. It needs no notification URL, because no shop's program waits for it.
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
-        // A price in an unknown currency stays as it is, because `payments::create` refuses the currency.
+        // A price in an unknown currency stays as it is, because `payments::create` refuses the
+        // currency.
         let amount = match Currency::from_code(&self.currency) {
-            Some(currency) => {
-                currency.plain_amount(&self.amount).map_err(|error| CommandError::invalid("amount", &error))?
-            }
+            Some(currency) => currency
+                .plain_amount(&self.amount)
+                .map_err(|error| CommandError::invalid("amount", &error))?,
             None => self.amount,
         };
         let draft = Draft {
@@ -202,7 +207,9 @@ fn list_matching(
     let matches = reader.matching_payments(filter)?;
     let first = usize::try_from(offset).unwrap_or(usize::MAX);
     let page = matches.seqs.iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
-    let rows = page.filter_map(|seq| reader.payment_by_seq(*seq).transpose()).collect::<Result<Vec<_>, _>>()?;
+    let rows = page
+        .filter_map(|seq| reader.payment_by_seq(*seq).transpose())
+        .collect::<Result<Vec<_>, _>>()?;
     let confirmed = matches
         .confirmed_minor
         .iter()
@@ -210,7 +217,10 @@ fn list_matching(
     Ok(PaymentsPage {
         items: items(reader, &rows)?,
         items_count: u64::try_from(matches.seqs.len()).unwrap_or(u64::MAX),
-        sums: Some(PaymentSums { confirmed: confirmed.collect(), paid: BtcView::of_sats(matches.paid_sats) }),
+        sums: Some(PaymentSums {
+            confirmed: confirmed.collect(),
+            paid: BtcView::of_sats(matches.paid_sats),
+        }),
     })
 }
 

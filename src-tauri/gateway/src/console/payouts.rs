@@ -30,31 +30,31 @@ use super::page::{Page, page_size};
 use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
-pub(crate) use abandon::{AbandonEstimateView, AbandonPayout, AbandonedView, EstimateAbandon};
-pub(crate) use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
-pub(crate) use estimate::{AnomalyAlike, EstimatePayout, EstimateView, PaidBefore};
+pub use abandon::{AbandonEstimateView, AbandonPayout, AbandonedView, EstimateAbandon};
+pub use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
+pub use estimate::{AnomalyAlike, EstimatePayout, EstimateView, PaidBefore};
 #[cfg(test)]
-pub(super) use replaced::BackendRefusal;
-pub(crate) use replaced::RefusalView;
-pub(crate) use send::{EstimateSend, SendEstimateView, SendPayout, SentAloneView};
-pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
-pub(crate) use stuck::StuckItem;
-pub(super) use stuck::StuckPayouts;
+pub use replaced::BackendRefusal;
+pub use replaced::RefusalView;
+pub use send::{EstimateSend, SendEstimateView, SendPayout, SentAloneView};
+pub use sender::{ReleaseSender, RetrySender, SenderView};
+pub use stuck::StuckItem;
+pub use stuck::StuckPayouts;
 #[cfg(test)]
-pub(super) use stuck::StuckSentence;
+pub use stuck::StuckSentence;
 use tillgate_store::notify_hosts::NotifyHosts;
 use tillgate_store::payout_lists::PayoutFilter;
 use tillgate_store::{Reader, StoreError};
-pub(super) use twins::HeldFor;
-pub(crate) use twins::TwinItem;
-pub(super) use typed::plain_btc;
+pub use twins::HeldFor;
+pub use twins::TwinItem;
+pub use typed::plain_btc;
 use typed::{plain_fiat, typed};
 #[cfg(test)]
-pub(super) use view::HighFee;
+pub use view::HighFee;
 use view::Shown;
-pub(crate) use view::{PayoutItem, PayoutView, VersionItem};
-pub(super) use view::{queued, show};
-pub(super) use waiting::Waiting;
+pub use view::{PayoutItem, PayoutView, VersionItem};
+pub use view::{queued, show};
+pub use waiting::Waiting;
 
 /// Lists payouts, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -67,7 +67,8 @@ pub struct ListPayouts {
     /// Only payouts in these states; empty for all.
     #[serde(default)]
     pub states: Vec<PayoutState>,
-    /// A payout's id, its address, the id of its transaction, its amount in BTC, or the requester's name.
+    /// A payout's id, its address, the id of its transaction, its amount in BTC, or the requester's
+    /// name.
     #[serde(default)]
     pub search: Option<String>,
 }
@@ -133,8 +134,10 @@ impl Ask for ListPayouts {
     async fn answer(self, by: &Asker<'_>) -> Result<Page<PayoutItem>, CommandError> {
         let filter = PayoutFilter { states: self.states, ..PayoutFilter::default() };
         let limit = page_size(self.limit)?;
-        by.read(move |gateway, reader| list(gateway, reader, filter, self.search.as_deref(), (limit, self.offset)))
-            .await
+        by.read(move |gateway, reader| {
+            list(gateway, reader, filter, self.search.as_deref(), (limit, self.offset))
+        })
+        .await
     }
 }
 
@@ -151,7 +154,8 @@ impl Ask for RequestPayout {
     type Answer = PayoutView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
-        let fiat_amount = typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)).transpose()?;
+        let fiat_amount =
+            typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)).transpose()?;
         let draft = Draft {
             btc_amount: typed(self.btc_amount).map(plain_btc).map(Cow::Owned),
             fiat_amount: fiat_amount.map(Cow::Owned),
@@ -162,9 +166,20 @@ impl Ask for RequestPayout {
             refund_sats: None,
             field_errors: Vec::new(),
         };
-        let requester = Requester { key_id: None, name: by.actor.to_owned(), notify_hosts: NotifyHosts::default() };
+        let requester = Requester {
+            key_id: None,
+            name: by.actor.to_owned(),
+            notify_hosts: NotifyHosts::default(),
+        };
         let (is_approved, again) = (self.approve, self.again);
-        let request = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none(), again };
+        let request = OfferRequest {
+            requester,
+            draft,
+            is_approved,
+            once: None,
+            permit: Permit::none(),
+            again,
+        };
         by.refresh_rates_if_unserved().await?;
         match payouts::offer(by.gateway(), request).await? {
             Offered::New { payout_id, .. } => show(by, payout_id).await,
@@ -179,7 +194,8 @@ impl Ask for ApprovePayout {
 
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let payout_id = id("payoutId", &self.payout_id)?;
-        let approver = Approver { name: by.actor.to_owned(), scope: RecordScope::Everything, is_person: true };
+        let approver =
+            Approver { name: by.actor.to_owned(), scope: RecordScope::Everything, is_person: true };
         payouts::approve(by.gateway(), payout_id, approver).await?;
         show(by, payout_id).await
     }
@@ -205,7 +221,10 @@ fn list(
     let pages_base = gateway.pages_base();
     let shown = Shown::of(gateway, reader, &pages_base)?;
     let search = search.map(str::trim).filter(|search| !search.is_empty());
-    if let Some(row) = search.and_then(|search| search.parse::<Id>().ok()).map(|id| reader.payout(&id)).transpose()?
+    if let Some(row) = search
+        .and_then(|search| search.parse::<Id>().ok())
+        .map(|id| reader.payout(&id))
+        .transpose()?
         && let Some(row) = row
     {
         let within = filter.states.is_empty() || filter.states.contains(&row.state);

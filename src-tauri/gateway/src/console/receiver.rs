@@ -19,7 +19,8 @@ pub struct ListReceived {}
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ReceivedView {
-    /// The URL to name as `notificationUrl`; absent outside the sandbox, and while the gateway does not serve.
+    /// The URL to name as `notificationUrl`; absent outside the sandbox, and while the gateway does
+    /// not serve.
     pub url: Option<String>,
     /// The last notifications, the newest first.
     pub items: Vec<ReceivedItem>,

@@ -1,4 +1,5 @@
-//! Refusals that no use case gives: of the console, of the control socket and of the window's program.
+//! Refusals that no use case gives: of the console, of the control socket and of the window's
+//! program.
 
 use tillgate_domain::id::Id;
 use tillgate_told::{Telling, Told};
@@ -7,7 +8,7 @@ use crate::anomalies::RefundError;
 
 /// An id that no record has.
 #[derive(Debug, thiserror::Error, Told)]
-pub(super) enum NotFound {
+pub enum NotFound {
     #[error("there is no payment {0}")]
     Payment(Id),
     #[error("there is no payout {0}")]
@@ -23,20 +24,21 @@ pub(super) enum NotFound {
 /// A second refund, whose first one has this payout.
 #[derive(Debug, thiserror::Error, Told)]
 #[error("{refusal}: payout {payout_id} sends its coins back")]
-pub(super) struct RefundedByPayout {
+pub struct RefundedByPayout {
     pub refusal: RefundError,
     pub payout_id: String,
 }
 
 /// A refusal of the console or of the window's program.
 #[derive(Debug, Clone, thiserror::Error, Told)]
-#[expect(missing_docs, reason = "each variant has its sentence")]
 pub enum Refusal {
     #[error("something failed inside Tillgate: its log says more")]
     Internal,
     #[error("the database could not be read or written: try again")]
     Database,
-    #[error("there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one")]
+    #[error(
+        "there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` restores one"
+    )]
     NoWallet,
     #[error("the password could not be stored: {0}")]
     PasswordNotStored(String),
@@ -72,7 +74,7 @@ pub enum Refusal {
 
 /// A fault of an argument. Its text continues the argument's name.
 #[derive(Debug, thiserror::Error, Told)]
-pub(super) enum ArgumentFault {
+pub enum ArgumentFault {
     #[error("must be from {least} to {most}")]
     Range { least: u32, most: u32 },
     #[error("must be from {least} to {most} sat/vB")]

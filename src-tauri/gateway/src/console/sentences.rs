@@ -1,4 +1,5 @@
-//! The sentences that the window words. Each has a code, and the window's catalogue must hold each code.
+//! The sentences that the window words. Each has a code, and the window's catalogue must hold each
+//! code.
 
 use std::fmt::Write as _;
 

@@ -17,15 +17,17 @@ use crate::statement::{self, Line, Total};
 const PAGE: u32 = 1_000;
 
 /// The most rows of a page, because the control socket limits the length of an answer.
-pub(crate) const PAGE_MAX: u32 = 5_000;
+pub const PAGE_MAX: u32 = 5_000;
 
 /// Asks for a page of the movements of the balance in a period, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Statement {
-    /// The ISO code of the currency in which all rows are valued. Rows of payments in other currencies are included.
+    /// The ISO code of the currency in which all rows are valued. Rows of payments in other
+    /// currencies are included.
     pub currency: String,
-    /// The beginning of the period, inclusive: a time in ISO 8601, or a date, which means 00:00 UTC.
+    /// The beginning of the period, inclusive: a time in ISO 8601, or a date, which means 00:00
+    /// UTC.
     #[serde(default)]
     pub from: Option<String>,
     /// The end of the period, exclusive, in the same form.
@@ -39,7 +41,8 @@ pub struct Statement {
     pub limit: Option<u32>,
 }
 
-/// The end of a page of a statement. All pages together hold the rows that existed when the first page was read.
+/// The end of a page of a statement. All pages together hold the rows that existed when the first
+/// page was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -74,7 +77,7 @@ pub struct StatementView {
 
 /// The sums of several pages of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StatementTotals {
+pub struct StatementTotals {
     /// The sums for each day in UTC.
     pub by_day: Vec<StatementTotal>,
     /// The sums for each month in UTC.
@@ -93,7 +96,8 @@ pub struct StatementItem {
     pub kind: LedgerKind,
     /// The change of the balance; negative if it falls.
     pub amount: BtcView,
-    /// The amount's worth at `exchange_rate`, with the sign of the amount; absent if no rate was known.
+    /// The amount's worth at `exchange_rate`, with the sign of the amount; absent if no rate was
+    /// known.
     pub worth: Option<FiatView>,
     /// The rate of the payment or payout if it is in this currency; otherwise the rate at `time`.
     pub exchange_rate: Option<String>,
@@ -132,12 +136,19 @@ impl Ask for Statement {
         let (from, to) = (moment("from", self.from.as_deref())?, moment("to", self.to.as_deref())?);
         let limit = self.limit.unwrap_or(PAGE);
         if !(1..=PAGE_MAX).contains(&limit) {
-            return Err(CommandError::invalid("limit", &ArgumentFault::Range { least: 1, most: PAGE_MAX }));
+            return Err(CommandError::invalid(
+                "limit",
+                &ArgumentFault::Range { least: 1, most: PAGE_MAX },
+            ));
         }
-        let after = self.after.map(|after| Place { at: Timestamp::from_ms(after.at_ms), seq: after.row });
-        let part = LedgerPart { from, to, after, last_seq: self.after.map(|after| after.last_row), limit };
+        let after =
+            self.after.map(|after| Place { at: Timestamp::from_ms(after.at_ms), seq: after.row });
+        let part =
+            LedgerPart { from, to, after, last_seq: self.after.map(|after| after.last_row), limit };
         let statement = by.read(move |_, reader| statement::of(reader, part, currency)).await?;
-        let totals = |totals: &[Total]| totals.iter().map(|total| StatementTotal::of(total, currency)).collect();
+        let totals = |totals: &[Total]| {
+            totals.iter().map(|total| StatementTotal::of(total, currency)).collect()
+        };
         Ok(StatementView {
             items: statement.lines.iter().map(|line| StatementItem::of(line, currency)).collect(),
             by_day: totals(&statement.by_day),
@@ -162,9 +173,12 @@ impl Default for StatementTotals {
 }
 
 impl StatementTotals {
-    /// Adds the sums of the next page. The first day and month of that page may continue those of the previous page.
-    pub(crate) fn add(&mut self, page: &StatementView) {
-        for (all, of_page) in [(&mut self.by_day, &page.by_day), (&mut self.by_month, &page.by_month)] {
+    /// Adds the sums of the next page. The first day and month of that page may continue those of
+    /// the previous page.
+    pub fn add(&mut self, page: &StatementView) {
+        for (all, of_page) in
+            [(&mut self.by_day, &page.by_day), (&mut self.by_month, &page.by_month)]
+        {
             for total in of_page {
                 match all.last_mut().filter(|last| last.period == total.period) {
                     Some(last) => *last = last.with(total),
@@ -202,7 +216,10 @@ impl StatementTotal {
             period: self.period.clone(),
             amount: BtcView::of(self.amount.sats.saturating_add(other.amount.sats)),
             worth: worths.and_then(|(one, two)| {
-                Some(FiatView::of(one.minor.saturating_add(two.minor), Currency::from_code(&one.currency)?))
+                Some(FiatView::of(
+                    one.minor.saturating_add(two.minor),
+                    Currency::from_code(&one.currency)?,
+                ))
             }),
             fee: BtcView::of(self.fee.sats.saturating_add(other.fee.sats)),
         }

@@ -9,13 +9,13 @@ use tillgate_domain::time::Timestamp;
 use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
-pub(crate) use self::backend::BackendItem;
+pub use self::backend::BackendItem;
 #[cfg(test)]
-pub(super) use self::sources::RateSources;
-pub(crate) use self::sources::{silent, strays};
+pub use self::sources::RateSources;
+pub use self::sources::{silent, strays};
 #[cfg(test)]
-pub(super) use self::warnings::GivenUp;
-pub(crate) use self::warnings::WarningKind;
+pub use self::warnings::GivenUp;
+pub use self::warnings::WarningKind;
 use self::warnings::{Seen, Warnings};
 use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
@@ -35,7 +35,7 @@ const SERVERS_NAMED: usize = 3;
 /// The state before the first look since the start has ended.
 #[derive(Debug, thiserror::Error, Told)]
 #[error("the first look at the chain since the start has not ended")]
-pub(super) struct FirstLook;
+pub struct FirstLook;
 
 /// Asks for the state of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -61,20 +61,22 @@ pub struct StatusView {
     /// The chain backend; absent if none is set.
     #[serde(default)]
     pub backend: Option<BackendItem>,
-    /// The height of the best block of the last look. While a long look is under way, the height that it has reached.
+    /// The height of the best block of the last look. While a long look is under way, the height
+    /// that it has reached.
     pub chain_height: u32,
-    /// The time of the last successful look, ISO 8601 with milliseconds; absent before the first look.
+    /// The time of the last successful look, ISO 8601 with milliseconds; absent before the first
+    /// look.
     pub chain_looked_at: Option<String>,
     /// The reason why the last look failed; absent if it succeeded.
     pub chain_error: Option<Telling>,
-    /// The reason why the state of the chain forbids new payments; absent if the last complete look is recent.
+    /// The reason why the state of the chain forbids new payments; absent if the last complete look
+    /// is recent.
     #[serde(default)]
     pub payments_refused: Option<Telling>,
-    /// A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
-    /// look has ended since the start.
+    /// A sentence while the chain is not known up to the best block: the progress of a long look,
+    /// or a note that no look has ended since the start.
     #[serde(default)]
     pub catching_up: Option<Telling>,
-    /// The present rates.
     pub rates: Vec<RateItem>,
     /// The sources of rates, and the state of each.
     pub rate_sources: Vec<RateSourceItem>,
@@ -118,7 +120,8 @@ pub struct StatusView {
     /// The number of notifications that failed and will be tried again.
     #[ts(type = "number")]
     pub failing_notifications: u64,
-    /// The servers to which these notifications fail: the first ones by name, then the number of the others.
+    /// The servers to which these notifications fail: the first ones by name, then the number of
+    /// the others.
     pub failing_servers: Vec<String>,
     /// The number of payouts that API keys requested and that wait for approval.
     #[ts(type = "number")]
@@ -130,18 +133,19 @@ pub struct StatusView {
     /// The number of payouts in state QUEUED.
     #[ts(type = "number")]
     pub payouts_queued: u64,
-    /// The reason why approved payouts wait, without a remedy; absent if they wait only for the next batch.
+    /// The reason why approved payouts wait, without a remedy; absent if they wait only for the
+    /// next batch.
     pub sender_waits_for: Option<Telling>,
     /// The kind of `sender_waits_for`.
     pub sender_wait_cause: Option<WaitCause>,
     /// The reason why the sender is on hold, so that it signs nothing; absent if it is not on hold.
     pub sender_hold: Option<Telling>,
-    /// The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender. `RESTORED` ends by itself,
-    /// and `RESTORE_STOPPED` after staff continue the look.
+    /// The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender.
+    /// `RESTORED` ends by itself, and `RESTORE_STOPPED` after staff continue the look.
     #[serde(default)]
     pub sender_hold_cause: Option<WaitCause>,
-    /// The transactions of another copy of the wallet that caused the hold, the oldest first. Only the first ones are
-    /// listed.
+    /// The transactions of another copy of the wallet that caused the hold, the oldest first. Only
+    /// the first ones are listed.
     #[serde(default)]
     pub sender_hold_transactions: Vec<TwinItem>,
     /// The number of all transactions that caused the hold.
@@ -233,7 +237,11 @@ impl Ask for Status {
     }
 }
 
-fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<Telling>) -> Result<StatusView, StoreError> {
+fn status(
+    gateway: &Gateway,
+    reader: &Reader<'_>,
+    key_fault: Option<Telling>,
+) -> Result<StatusView, StoreError> {
     let watched = gateway.last_look.status();
     let served = gateway.served.get();
     let now = gateway.clock.now();
@@ -242,7 +250,14 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_fault: Option<Telling>) ->
     let catching_up = catching_up.or_else(|| is_first.then(|| FirstLook.telling()));
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
     let (sources, given_up) = (gateway.rates.source_rows(), reader.count_given_up()?);
-    let seen = Seen { watched: &watched, sources: &sources, rates: &rates, currencies, key_fault, given_up };
+    let seen = Seen {
+        watched: &watched,
+        sources: &sources,
+        rates: &rates,
+        currencies,
+        key_fault,
+        given_up,
+    };
     let warnings = Warnings::of(gateway, reader, seen)?;
     let failing = reader.failing_servers()?;
     let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);
@@ -303,8 +318,9 @@ fn seen_height(watched: &WatchStatus) -> u32 {
 }
 
 /// The hosts of at most [`SERVERS_NAMED`] servers, and the number of the others.
-pub(crate) fn named(failing: &[FailingServer]) -> Vec<String> {
-    let mut names: Vec<String> = failing.iter().take(SERVERS_NAMED).map(|one| host(&one.server).to_owned()).collect();
+pub fn named(failing: &[FailingServer]) -> Vec<String> {
+    let mut names: Vec<String> =
+        failing.iter().take(SERVERS_NAMED).map(|one| host(&one.server).to_owned()).collect();
     let more = failing.len().saturating_sub(SERVERS_NAMED);
     if more > 0 {
         names.push(format!("{more} more"));
@@ -313,7 +329,7 @@ pub(crate) fn named(failing: &[FailingServer]) -> Vec<String> {
 }
 
 /// The host of a server, with its port if it is not the scheme's default.
-pub(crate) fn host(server: &str) -> &str {
+pub fn host(server: &str) -> &str {
     let host = server.split_once("://").map_or(server, |(_, host)| host);
     host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host)
 }

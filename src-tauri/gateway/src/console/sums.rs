@@ -1,5 +1,5 @@
-//! Sums for people: amounts of money, and the effect of accepting coins. The panel shows them without computing
-//! anything.
+//! Sums for people: amounts of money, and the effect of accepting coins. The panel shows them
+//! without computing anything.
 
 use std::fmt;
 
@@ -41,9 +41,9 @@ impl FiatView {
         }
     }
 
-    /// The worth of satoshis at the present rate, rounded half-even like the worth of a payout; `None` without a fresh
-    /// rate.
-    pub(super) fn today(gateway: &Gateway, sats: u64, currency: Currency) -> Option<Self> {
+    /// The worth of satoshis at the present rate, rounded half-even like the worth of a payout;
+    /// `None` without a fresh rate.
+    pub fn today(gateway: &Gateway, sats: u64, currency: Currency) -> Option<Self> {
         let market = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
         Some(Self::of(market.rate.sats_to_minor_half_even(sats, currency)?, currency))
     }
@@ -69,7 +69,8 @@ pub struct Acceptance {
     pub short: Option<FiatView>,
     /// The worth minus the price; absent unless the coins are too much.
     pub over: Option<FiatView>,
-    /// Whether the shop is notified of the acceptance; false if the payment has no `notificationUrl`.
+    /// Whether the shop is notified of the acceptance; false if the payment has no
+    /// `notificationUrl`.
     pub notified: bool,
 }
 

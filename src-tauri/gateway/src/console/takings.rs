@@ -13,15 +13,16 @@ use super::error::CommandError;
 use super::sums::FiatView;
 use crate::takings::{self, Days, NotDays, Takings, top_of_chart};
 
-/// Asks for the takings of some days. A payment counts on the day on which it first became CONFIRMED, with its price
-/// and its coins, but not with coins above its amount. If staff accepted too few coins, the part of the price counts that
-/// they cover. A payment that was reversed does not count.
+/// Asks for the takings of some days. A payment counts on the day on which it first became
+/// CONFIRMED, with its price and its coins, but not with coins above its amount. If staff accepted
+/// too few coins, the part of the price counts that they cover. A payment that was reversed does
+/// not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowTakings {
-    /// The beginning of each day, the oldest first, and then the end of the last day, in milliseconds since 1970. The
-    /// gateway knows no time zone.
+    /// The beginning of each day, the oldest first, and then the end of the last day, in
+    /// milliseconds since 1970. The gateway knows no time zone.
     #[ts(type = "Array<number>")]
     pub bounds: Vec<i64>,
     /// The number of the last days that make up the present week, from 1 to 7.
@@ -42,7 +43,6 @@ pub struct TakingsView {
     pub others: Vec<CurrencyTakings>,
 }
 
-/// The takings in one currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -56,7 +56,8 @@ pub struct CurrencyTakings {
     pub week: TakingsSum,
     /// The sum of the seven days before the present week.
     pub last_week: TakingsSum,
-    /// The price of `week` minus that of the same days of the week before; absent if those days had no takings.
+    /// The price of `week` minus that of the same days of the week before; absent if those days had
+    /// no takings.
     pub week_change: Option<FiatView>,
     /// The sum of all days.
     pub all: TakingsSum,
@@ -81,7 +82,6 @@ pub struct TakingsSum {
     pub paid: BtcView,
 }
 
-/// The takings of one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -102,7 +102,8 @@ impl Ask for ShowTakings {
             NotDays::Week => CommandError::invalid("weekDays", &refusal),
         })?;
         by.read(move |gateway, reader| {
-            let first = gateway.settings.snapshot().currencies.first().copied().unwrap_or(Currency::USD);
+            let first =
+                gateway.settings.snapshot().currencies.first().copied().unwrap_or(Currency::USD);
             let takings = takings::of(reader, &days, first)?;
             Ok(TakingsView {
                 payments_count: reader.payments_count(&PaymentFilter::default())?,
@@ -119,7 +120,8 @@ impl CurrencyTakings {
         let currency = takings.currency;
         let sum = |row: &TakingsRow| TakingsSum::of(row, currency);
         let top = top_of_chart(&takings.days);
-        let day = |row: &TakingsRow| TakingsDay { sum: sum(row), height: height(row.price_minor, top) };
+        let day =
+            |row: &TakingsRow| TakingsDay { sum: sum(row), height: height(row.price_minor, top) };
         Self {
             currency: currency.code().to_owned(),
             today: sum(&takings.today),

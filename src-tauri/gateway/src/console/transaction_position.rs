@@ -5,7 +5,6 @@ use tillgate_domain::batch;
 use tillgate_domain::receipt::{Position, Receipt};
 use ts_rs::TS;
 
-/// The position of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 #[ts(export)]

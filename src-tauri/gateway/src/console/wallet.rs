@@ -19,22 +19,24 @@ use crate::console::refusal::ArgumentFault;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::wallet::Wallet;
-pub(crate) use birthday::SheetView;
-pub(crate) use descriptor::{WalletDescriptor, WalletDescriptorView};
+pub use birthday::SheetView;
+pub use descriptor::{WalletDescriptor, WalletDescriptorView};
 use existing::existing_wallet;
-pub(crate) use importing::{ImportLabels, ImportedLabels};
-pub(crate) use making::{
-    ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords, WalletDraftView, Words,
+pub use importing::{ImportLabels, ImportedLabels};
+pub use making::{
+    ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords,
+    WalletDraftView, Words,
 };
-pub(crate) use restoring::{
-    ContinueRestore, NothingFound, OtherTypeView, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
-    has_found_nothing,
+pub use restoring::{
+    ContinueRestore, NothingFound, OtherTypeView, RestoreView, RestoreWallet, RestoredView,
+    ShowRestore, StopRestore, has_found_nothing,
 };
 use tillgate_store::keychains::Keychain;
 use tillgate_store::labels::{Labelled, LabelsFrom};
 use tillgate_store::{Reader, StoreError};
 
-/// The most outputs on a page of labels. A page may be longer, because it holds all outputs of its last transaction.
+/// The most outputs on a page of labels. A page may be longer, because it holds all outputs of its
+/// last transaction.
 const LABELLED_MAX: u32 = 1_000;
 
 /// The default gap limit of other wallet programs: unused addresses in a row.
@@ -65,7 +67,8 @@ pub struct WalletLabels {
 pub struct LabelsPlace {
     /// The part of the list that the page belongs to.
     pub part: LabelsPart,
-    /// The last transaction or script on the page, in hexadecimal digits, or the number of its last imported label.
+    /// The last transaction or script on the page, in hexadecimal digits, or the number of its last
+    /// imported label.
     pub last: String,
 }
 
@@ -86,33 +89,37 @@ pub enum LabelsPart {
 pub struct WalletInfoView {
     /// The sum of the ledger: the confirmed coins of customers, minus the payouts that are SENT.
     pub balance: BtcView,
-    /// The worth of `balance` in the first accepted currency, rounded down; absent without a fresh rate.
+    /// The worth of `balance` in the first accepted currency, rounded down; absent without a fresh
+    /// rate.
     #[serde(default)]
     pub balance_worth: Option<FiatView>,
-    /// The coins that a payout could spend now, without those that are not worth their fee at the present fee rate.
+    /// The coins that a payout could spend now, without those that are not worth their fee at the
+    /// present fee rate.
     pub spendable: BtcView,
-    /// The inputs of our own unconfirmed transactions, each coin once. The change of these transactions may be in
-    /// `spendable` already.
+    /// The inputs of our own unconfirmed transactions, each coin once. The change of these
+    /// transactions may be in `spendable` already.
     pub locked: BtcView,
     /// The confirmations after which a customer's coin is in `spendable`.
     #[serde(default)]
     pub spend_confirmations: u32,
     /// Unconfirmed coins of customers.
     pub pending: BtcView,
-    /// Coinbase outputs with fewer than 100 confirmations, which cannot be spent yet. The balance includes them.
+    /// Coinbase outputs with fewer than 100 confirmations, which cannot be spent yet. The balance
+    /// includes them.
     pub immature: BtcView,
     /// `bip84` or `bip86`.
     pub address_type: String,
     /// `bitcoin`, `testnet4`, `signet` or `regtest`.
     pub network: String,
-    /// The length of the longest run of addresses without a coin that is followed by an address with a coin.
+    /// The length of the longest run of addresses without a coin that is followed by an address
+    /// with a coin.
     pub longest_unused: u32,
     /// The gap limit that another wallet program needs to find all coins.
     pub gap_limit: u32,
     /// The derivation index of the next external address.
     pub next_index: u32,
-    /// The progress of a restored wallet's look through the chain; absent if the wallet was not restored, or the look
-    /// has ended.
+    /// The progress of a restored wallet's look through the chain; absent if the wallet was not
+    /// restored, or the look has ended.
     pub restore: Option<RestoreView>,
     /// The output of `tillgate wallet info --json`.
     pub record: String,
@@ -157,9 +164,13 @@ impl Ask for WalletLabels {
     async fn answer(self, by: &Asker<'_>) -> Result<WalletLabelsView, CommandError> {
         let limit = self.limit.unwrap_or(LABELLED_MAX);
         if !(1..=LABELLED_MAX).contains(&limit) {
-            return Err(CommandError::invalid("limit", &ArgumentFault::Range { least: 1, most: LABELLED_MAX }));
+            return Err(CommandError::invalid(
+                "limit",
+                &ArgumentFault::Range { least: 1, most: LABELLED_MAX },
+            ));
         }
-        let from = self.after.map_or(Ok(LabelsFrom::Transactions(Vec::new())), LabelsFrom::try_from)?;
+        let from =
+            self.after.map_or(Ok(LabelsFrom::Transactions(Vec::new())), LabelsFrom::try_from)?;
         let (labels, next) = by.read(move |_, reader| reader.labels(&from, limit)).await?;
         Ok(WalletLabelsView {
             items: labels.iter().map(Label::from).collect(),
@@ -210,7 +221,8 @@ fn info(
     fee_rate: PayoutFeeRate,
 ) -> Result<WalletInfoView, StoreError> {
     let settings = gateway.settings.snapshot();
-    let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, wallet.keychains.address_type())?;
+    let spendable_sats =
+        funds::spendable_sats(reader, &settings, fee_rate, wallet.keychains.address_type())?;
     let sums = reader.coin_sums()?;
     let tip_height = gateway.last_look.status().tip.map_or(0, |tip| tip.height);
     let immature_sats = reader.immature_sats(tip_height)?;

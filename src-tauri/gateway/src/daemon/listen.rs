@@ -1,4 +1,5 @@
-//! Opens the listeners of a gateway, with their addresses and certificates. An error is a sentence for people.
+//! Opens the listeners of a gateway, with their addresses and certificates. An error is a sentence
+//! for people.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,7 +17,7 @@ const FREE_PORT_TRIES: u32 = 16;
 
 /// The addresses and the encryption to listen with.
 #[derive(Debug, Clone)]
-pub(crate) struct Listen {
+pub struct Listen {
     /// The API's address; port 0 picks a free one.
     pub api: SocketAddr,
     /// The address of the payment pages; `None` if it is the API's.
@@ -28,7 +29,7 @@ pub(crate) struct Listen {
 
 /// The encryption of the listeners.
 #[derive(Debug, Clone)]
-pub(crate) enum Tls {
+pub enum Tls {
     /// None: on loopback, or behind a reverse proxy.
     None,
     /// A self-signed certificate, stored in the data directory.
@@ -44,12 +45,14 @@ pub(crate) enum Tls {
 
 /// Reason why a gateway cannot listen.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum ListenError {
+pub enum ListenError {
     #[error(transparent)]
     Refused(#[from] ListenRefused),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error("{address} is in use by another program: stop that program, or choose another port with {flag}")]
+    #[error(
+        "{address} is in use by another program: stop that program, or choose another port with {flag}"
+    )]
     InUse {
         address: SocketAddr,
         /// The flag that chooses the port.
@@ -75,14 +78,14 @@ pub(crate) enum ListenError {
 }
 
 /// Open listeners. The system queues their connections until they are served.
-pub(super) struct Listening {
-    pub(super) listeners: Vec<(TcpListener, Surface)>,
-    pub(super) tls: Option<TlsAcceptor>,
-    pub(super) served: Served,
+pub struct Listening {
+    pub listeners: Vec<(TcpListener, Surface)>,
+    pub tls: Option<TlsAcceptor>,
+    pub served: Served,
 }
 
 impl Listening {
-    pub(super) async fn open(gateway: &Gateway, listen: Listen) -> Result<Self, ListenError> {
+    pub async fn open(gateway: &Gateway, listen: Listen) -> Result<Self, ListenError> {
         let tls = acceptor(gateway, &listen)?;
         let settings = gateway.settings.snapshot();
         for address in std::iter::once(listen.api).chain(listen.pages) {
@@ -128,22 +131,32 @@ fn acceptor(gateway: &Gateway, listen: &Listen) -> Result<Option<TlsAcceptor>, T
     }
 }
 
-/// Listens on an address, and returns it with its real port. `localhost` means both loopback addresses: a listener on
-/// one of them needs the other too, or another user's program could answer there in its place.
-async fn bind(address: SocketAddr, flag: &'static str) -> Result<(Vec<TcpListener>, SocketAddr), ListenError> {
+/// Listens on an address, and returns it with its real port. `localhost` means both loopback
+/// addresses: a listener on one of them needs the other too, or another user's program could answer
+/// there in its place.
+async fn bind(
+    address: SocketAddr,
+    flag: &'static str,
+) -> Result<(Vec<TcpListener>, SocketAddr), ListenError> {
     let mut tries = FREE_PORT_TRIES;
     loop {
         let (listener, at) = bind_one(address).await.map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => ListenError::InUse { address, flag },
             _ => ListenError::Io { address, flag, source },
         })?;
-        let Some(twin) = other_loopback(at, is_v6_only(&listener)) else { return Ok((vec![listener], at)) };
+        let Some(twin) = other_loopback(at, is_v6_only(&listener)) else {
+            return Ok((vec![listener], at));
+        };
         tries -= 1;
         return match bind_one(twin).await {
             Ok((other, _)) => Ok((vec![listener, other], at)),
             Err(error) if is_missing(&error) => Ok((vec![listener], at)),
             // The caller asked for any port, so another one is tried.
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && address.port() == 0 && tries > 0 => continue,
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse && address.port() == 0 && tries > 0 =>
+            {
+                continue;
+            }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 Err(ListenError::OtherLoopbackInUse { address: twin, flag })
             }
@@ -170,7 +183,8 @@ fn other_loopback(address: SocketAddr, is_v6_only: bool) -> Option<SocketAddr> {
     Some(SocketAddr::new(twin, address.port()))
 }
 
-/// Whether a listener on `[::]` takes no IPv4 connections, so that another program can listen there.
+/// Whether a listener on `[::]` takes no IPv4 connections, so that another program can listen
+/// there.
 fn is_v6_only(listener: &TcpListener) -> bool {
     #[cfg(unix)]
     return rustix::net::sockopt::ipv6_v6only(listener).unwrap_or(false);

@@ -1,5 +1,5 @@
-//! Opens a gateway: lock, database, installation, secrets, backend, wallet. A start after an interrupted one repeats
-//! these steps, and each step uses the results that exist already.
+//! Opens a gateway: lock, database, installation, secrets, backend, wallet. A start after an
+//! interrupted one repeats these steps, and each step uses the results that exist already.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -123,8 +123,8 @@ impl OpenError {
     }
 }
 
-/// Opens the gateway of one environment, for commands and use cases. It starts no loop; [`super::run`] does.
-/// `run` also makes the wallet, so that `addressType` can be set before.
+/// Opens the gateway of one environment, for commands and use cases. It starts no loop;
+/// [`super::run`] does. `run` also makes the wallet, so that `addressType` can be set before.
 ///
 /// # Errors
 /// Why it cannot be opened, with the remedy.
@@ -139,7 +139,7 @@ pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
 ///
 /// # Errors
 /// Why it cannot be opened, with the remedy.
-pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
+pub async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
     // The first call in the process sets the provider of TLS. Later calls fail and change nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
@@ -155,7 +155,10 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         let coins = Coins::of(options.environment, network == ChainNetwork::Sandbox);
         let folder = data_dir.path().to_owned();
         let location = options.secrets.clone();
-        blocking(move || Ok(secrets::open(&location, coins, &installation.installation_id, &folder)?)).await?
+        blocking(move || {
+            Ok(secrets::open(&location, coins, &installation.installation_id, &folder)?)
+        })
+        .await?
     };
     let last_look = LastLook::load(&store)?;
     let (backend, clock) = backend(network, &last_look, &data_dir).await?;
@@ -223,27 +226,36 @@ async fn backend(
     let offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
     let runs: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&offset_ms)));
     if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
-        // A new or older sandbox file lacks the clock's later jumps. Without the jumps, all timed waits would begin
-        // again.
+        // A new or older sandbox file lacks the clock's later jumps. Without the jumps, all timed
+        // waits would begin again.
         let behind_ms = watched.looked_at.ms().saturating_sub(runs.now().ms());
         if let Ok(seconds @ 1..) = u64::try_from(behind_ms).map(|ms| ms.div_ceil(1_000)) {
-            let moved_ms = blocking(move || Ok(sandbox.advance_clock(seconds).map_err(BackendError::from)?)).await?;
+            let moved_ms =
+                blocking(move || Ok(sandbox.advance_clock(seconds).map_err(BackendError::from)?))
+                    .await?;
             offset_ms.store(moved_ms, Ordering::SeqCst);
         }
     }
     Ok((backend, Running { runs, offset_ms }))
 }
 
-/// Refuses a database of the sandbox on another chain, or the reverse. Both use regtest, so addresses do not show the
-/// difference.
-fn stays_on_its_chain(chosen: ChainNetwork, watched: Option<&WatchedChain>) -> Result<(), OpenError> {
+/// Refuses a database of the sandbox on another chain, or the reverse. Both use regtest, so
+/// addresses do not show the difference.
+fn stays_on_its_chain(
+    chosen: ChainNetwork,
+    watched: Option<&WatchedChain>,
+) -> Result<(), OpenError> {
     let Some(cursor) = watched.map(|watched| &watched.cursor) else { return Ok(()) };
     let was_sandbox = cursor.chain.instance.is_some();
     let genesis = genesis_block(chosen.network()).block_hash();
     if was_sandbox == (chosen == ChainNetwork::Sandbox) && cursor.chain.genesis == genesis {
         return Ok(());
     }
-    let known = if was_sandbox { ChainNetwork::Sandbox.as_str().to_owned() } else { cursor.chain.genesis.to_string() };
+    let known = if was_sandbox {
+        ChainNetwork::Sandbox.as_str().to_owned()
+    } else {
+        cursor.chain.genesis.to_string()
+    };
     Err(OpenError::OtherChain { chosen: chosen.as_str(), known })
 }
 
@@ -261,7 +273,8 @@ pub async fn ensure_wallet(gateway: &Arc<Gateway>) -> Result<(), OpenError> {
 fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     if options.if_missing == IfMissing::Make && !data_dir::exists(&base, options.environment)? {
-        // The secrets are checked first, because a folder left by a refused start would prevent a restore.
+        // The secrets are checked first, because a folder left by a refused start would prevent a
+        // restore.
         let network = options.overrides.get("network");
         let is_sandbox = network.is_none_or(|given| given.value == ChainNetwork::Sandbox.as_str());
         let coins = Coins::of(options.environment, is_sandbox);
@@ -307,14 +320,19 @@ fn settings(options: &Options, store: &Store) -> Result<LiveSettings, OpenError>
         Some(given) => OpenError::Override { by: given.by.clone(), error },
         None => OpenError::Setting(error),
     };
-    LiveSettings::load(options.environment, &options.overrides, store).map_err(|error| match error {
-        SettingError::Value { name, .. } | SettingError::NoScheme { name, .. } => given(name, error),
-        SettingError::NoEsplora => given("backend", error),
-        error => OpenError::Setting(error),
-    })
+    LiveSettings::load(options.environment, &options.overrides, store).map_err(
+        |error| match error {
+            SettingError::Value { name, .. } | SettingError::NoScheme { name, .. } => {
+                given(name, error)
+            }
+            SettingError::NoEsplora => given("backend", error),
+            error => OpenError::Setting(error),
+        },
+    )
 }
 
-/// Runs a blocking step off the async threads. The client of the Linux keyring panics on an async thread.
+/// Runs a blocking step off the async threads. The client of the Linux keyring panics on an async
+/// thread.
 async fn blocking<T: Send + 'static>(
     step: impl FnOnce() -> Result<T, OpenError> + Send + 'static,
 ) -> Result<T, OpenError> {

@@ -19,12 +19,12 @@ use crate::http::{self, Http, Limits};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::{backup, payouts};
 
-/// Time for the loops to end. It is well below the five seconds for the whole program, because closing the databases
-/// comes after.
+/// Time for the loops to end. It is well below the five seconds for the whole program, because
+/// closing the databases comes after.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
-/// Longest wait for the first look before the gateway reports that it is ready. A look after a month of absence takes
-/// longer, and questions about payments need not wait for it.
+/// Longest wait for the first look before the gateway reports that it is ready. A look after a
+/// month of absence takes longer, and questions about payments need not wait for it.
 const FIRST_LOOK_WITHIN: Duration = Duration::from_secs(1);
 
 /// Interval between checks for a wallet, in case no change was announced.
@@ -35,12 +35,14 @@ const BALLAST_EVERY: Duration = Duration::from_secs(5);
 
 /// Reason why a gateway does not run, or stopped running.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum RunError {
+pub enum RunError {
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error(transparent)]
     Listen(#[from] ListenError),
-    #[error("the control socket {file} cannot be created: {source}; a shorter path in --data-dir may help")]
+    #[error(
+        "the control socket {file} cannot be created: {source}; a shorter path in --data-dir may help"
+    )]
     ControlSocket {
         /// The socket's file.
         file: std::path::PathBuf,
@@ -50,11 +52,12 @@ pub(crate) enum RunError {
     Ended(&'static str),
 }
 
-/// Serves and runs every loop until `shutdown`. Once all listeners are open, `ready` is called with the addresses.
+/// Serves and runs every loop until `shutdown`. Once all listeners are open, `ready` is called with
+/// the addresses.
 ///
 /// # Errors
 /// When the gateway cannot listen, or one of its tasks or threads ends.
-pub(crate) async fn run(
+pub async fn run(
     app: Arc<App>,
     listen: Listen,
     ready: impl FnOnce(&Served),
@@ -66,8 +69,8 @@ pub(crate) async fn run(
     ensure_wallet(gateway).await?;
     let served = gateway.served.get_or_init(|| served).clone();
     let socket = gateway.data_dir.socket();
-    let control =
-        ControlSocket::bind(socket.clone()).map_err(|source| RunError::ControlSocket { file: socket, source })?;
+    let control = ControlSocket::bind(socket.clone())
+        .map_err(|source| RunError::ControlSocket { file: socket, source })?;
     tokio::select! {
         biased;
         // A slow backend must not delay a stop.
@@ -145,16 +148,22 @@ impl Parts {
     /// Stops all tasks, and waits for their end for a limited time.
     async fn end(&mut self, stop: &CancellationToken) {
         stop.cancel();
-        if tokio::time::timeout(STOP_WITHIN, async { while self.next_to_end().await.is_some() {} }).await.is_err() {
-            tracing::warn!("some work did not end in time and is cancelled; the next start resumes it");
+        if tokio::time::timeout(STOP_WITHIN, async { while self.next_to_end().await.is_some() {} })
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                "some work did not end in time and is cancelled; the next start resumes it"
+            );
             self.running.shutdown().await;
         }
     }
 }
 
-/// Expires offers, and corrects times, that were stored before this start by a clock that was ahead. An error does not
-/// stop the start: the next start tries again, and such an offer cannot be approved meanwhile.
-pub(crate) async fn correct_future_times(gateway: &Arc<Gateway>) {
+/// Expires offers, and corrects times, that were stored before this start by a clock that was
+/// ahead. An error does not stop the start: the next start tries again, and such an offer cannot be
+/// approved meanwhile.
+pub async fn correct_future_times(gateway: &Arc<Gateway>) {
     let lapse = || outbox::commit(gateway, None, payouts::expire_of_clock_ahead);
     let left = async {
         while lapse().await? > 0 {}
@@ -172,8 +181,8 @@ async fn first_rates(gateway: &Gateway) {
     }
 }
 
-/// Waits for the first look, so that a ready gateway can take payments. The wait for a server is limited to
-/// [`FIRST_LOOK_WITHIN`]; the wait for the sandbox is not.
+/// Waits for the first look, so that a ready gateway can take payments. The wait for a server is
+/// limited to [`FIRST_LOOK_WITHIN`]; the wait for the sandbox is not.
 async fn first_look(gateway: &Gateway) {
     let ended = gateway.last_look.ended_once();
     if gateway.sandbox.is_some() {
@@ -191,14 +200,14 @@ async fn send(app: Arc<App>, shutdown: CancellationToken) {
     app.sender.run(&app.watcher, shutdown).await;
 }
 
-/// Whether payments can be made. Until then no source of rates is asked, so that an unused desktop program stays
-/// unknown to the sources.
+/// Whether payments can be made. Until then no source of rates is asked, so that an unused desktop
+/// program stays unknown to the sources.
 fn takes_payments(gateway: &Gateway) -> bool {
     gateway.environment == Environment::Test || gateway.wallet.get().is_some()
 }
 
 /// Keeps the rates fresh until `shutdown`.
-pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
+pub async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     let mut changes = gateway.changes.subscribe();
     while !takes_payments(&gateway) {
         tokio::select! {
@@ -216,7 +225,8 @@ pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationT
                 }
             }
         }
-        // The wait is counted from the time at which each source was asked, because the machine may have slept since.
+        // The wait is counted from the time at which each source was asked, because the machine may
+        // have slept since.
         let next_at = gateway.rates.next_round_at(gateway.clock.now());
         tokio::select! {
             () = shutdown.cancelled() => return,

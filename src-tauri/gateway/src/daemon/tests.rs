@@ -33,7 +33,12 @@ async fn open(folder: &Path) -> Arc<App> {
 }
 
 fn on_loopback() -> Listen {
-    Listen { api: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), pages: None, tls: Tls::None, gateways: 1 }
+    Listen {
+        api: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        pages: None,
+        tls: Tls::None,
+        gateways: 1,
+    }
 }
 
 /// Runs a gateway and stops it once it is ready.
@@ -80,8 +85,15 @@ async fn a_new_sandbox_file_does_not_turn_the_clock_back() {
 async fn an_open_gateway_keeps_others_away_until_it_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let first = open(folder.path()).await;
-    let refused = super::open(options(folder.path(), Environment::Test)).await.map(|_| ()).unwrap_err();
-    assert!(matches!(refused, OpenError::DataDir(tillgate_machine::data_dir::DataDirError::InUse { .. })), "{refused}");
+    let refused =
+        super::open(options(folder.path(), Environment::Test)).await.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            OpenError::DataDir(tillgate_machine::data_dir::DataDirError::InUse { .. })
+        ),
+        "{refused}"
+    );
     drop(first);
     open(folder.path()).await;
 }
@@ -91,8 +103,12 @@ async fn another_environments_database_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path()).await);
     std::fs::rename(folder.path().join("test"), folder.path().join("production")).unwrap();
-    let refused = super::open(options(folder.path(), Environment::Production)).await.map(|_| ()).unwrap_err();
-    assert!(matches!(refused, OpenError::OtherEnvironment { found: Environment::Test, .. }), "{refused}");
+    let refused =
+        super::open(options(folder.path(), Environment::Production)).await.map(|_| ()).unwrap_err();
+    assert!(
+        matches!(refused, OpenError::OtherEnvironment { found: Environment::Test, .. }),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -101,10 +117,13 @@ async fn payment_pages_use_the_listen_address_then_public_url() {
     let app = open(folder.path()).await;
     assert_eq!(app.gateway.pages_base(), "http://127.0.0.1:7421/pay");
     let pages = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let served = run_and_stop(Arc::clone(&app), Listen { pages: Some(pages), ..on_loopback() }).await.unwrap();
+    let served = run_and_stop(Arc::clone(&app), Listen { pages: Some(pages), ..on_loopback() })
+        .await
+        .unwrap();
     assert_eq!(app.gateway.pages_base(), served.pages);
     assert_ne!(served.pages.trim_end_matches("/pay"), served.api.trim_end_matches("/v2"));
-    let act = |value: &str| SetSetting { name: "publicUrl".to_owned(), value: value.to_owned() }.into();
+    let act =
+        |value: &str| SetSetting { name: "publicUrl".to_owned(), value: value.to_owned() }.into();
     dispatch(&app, act("https://pay.example/shop"), &Actor::panel()).await.unwrap();
     assert_eq!(app.gateway.pages_base(), "https://pay.example/shop/pay");
 }
@@ -117,8 +136,12 @@ async fn a_starting_gateway_can_be_stopped_despite_a_slow_backend() {
     app.gateway.sandbox.as_ref().unwrap().set_faults(slow).unwrap();
     let shutdown = CancellationToken::new();
     shutdown.cancel();
-    let run = run(app, on_loopback(), |_| panic!("a stopped gateway must not become ready"), shutdown);
-    tokio::time::timeout(std::time::Duration::from_secs(5), run).await.expect("the gateway stops in time").unwrap();
+    let run =
+        run(app, on_loopback(), |_| panic!("a stopped gateway must not become ready"), shutdown);
+    tokio::time::timeout(std::time::Duration::from_secs(5), run)
+        .await
+        .expect("the gateway stops in time")
+        .unwrap();
 }
 
 #[tokio::test]
@@ -132,7 +155,9 @@ async fn a_gateway_ends_with_the_name_of_a_thread_that_ended() {
         is_ready.await.unwrap();
         app.gateway
             .store
-            .write(|_| -> Result<(), tillgate_store::StoreError> { panic!("the test ends the writer") })
+            .write(|_| -> Result<(), tillgate_store::StoreError> {
+                panic!("the test ends the writer")
+            })
             .await
     };
     let (ended, written) = tokio::join!(run, fail);
@@ -149,7 +174,11 @@ async fn rates_are_asked_for_as_soon_as_the_machine_wakes_from_sleep() {
     let app = open(folder.path()).await;
     let gateway = Arc::clone(&app.gateway);
     let shows = async |rate: &str| {
-        while gateway.rates.last_known(Currency::USD).is_none_or(|known| known.rate.format() != rate) {
+        while gateway
+            .rates
+            .last_known(Currency::USD)
+            .is_none_or(|known| known.rate.format() != rate)
+        {
             tokio::task::yield_now().await;
         }
     };
@@ -180,13 +209,15 @@ async fn an_address_that_cannot_be_listened_on_is_named_with_the_flag() {
     let taken = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = taken.local_addr().unwrap();
     let api = run_and_stop(Arc::clone(&app), Listen { api: address, ..on_loopback() }).await;
-    let pages = run_and_stop(Arc::clone(&app), Listen { pages: Some(address), ..on_loopback() }).await;
+    let pages =
+        run_and_stop(Arc::clone(&app), Listen { pages: Some(address), ..on_loopback() }).await;
     for (refused, flag) in [(api, "with --listen"), (pages, "with --pages-listen")] {
         let sentence = refused.unwrap_err().to_string();
         assert!(sentence.contains(&address.to_string()) && sentence.contains(flag), "{sentence}");
     }
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let open_to_all = run_and_stop(Arc::clone(&app), Listen { api: everywhere, ..on_loopback() }).await;
+    let open_to_all =
+        run_and_stop(Arc::clone(&app), Listen { api: everywhere, ..on_loopback() }).await;
     assert!(matches!(open_to_all, Err(RunError::Listen(ListenError::Refused(_)))));
     let tls = Listen { api: everywhere, tls: Tls::SelfSigned, ..on_loopback() };
     assert!(run_and_stop(app, tls).await.unwrap().api.starts_with("https://0.0.0.0:"));
@@ -203,7 +234,10 @@ async fn a_gateway_needs_its_port_on_both_loopback_addresses() {
         let api = SocketAddr::new(ours.parse::<SocketAddr>().unwrap().ip(), taken_at.port());
         let refused = run_and_stop(Arc::clone(&app), Listen { api, ..on_loopback() }).await;
         let sentence = refused.map(|_| ()).unwrap_err().to_string();
-        assert!(sentence.contains(&taken_at.to_string()) && sentence.contains("--listen"), "{sentence}");
+        assert!(
+            sentence.contains(&taken_at.to_string()) && sentence.contains("--listen"),
+            "{sentence}"
+        );
     }
     let shutdown = CancellationToken::new();
     let (tell, told) = tokio::sync::oneshot::channel();
@@ -211,7 +245,9 @@ async fn a_gateway_needs_its_port_on_both_loopback_addresses() {
     let running = tokio::spawn(run(app, on_loopback(), ready, shutdown.clone()));
     let api = told.await.unwrap();
     let port = api.trim_start_matches("http://127.0.0.1:").trim_end_matches("/v2");
-    tokio::net::TcpStream::connect(format!("[::1]:{port}")).await.expect("the other loopback is served too");
+    tokio::net::TcpStream::connect(format!("[::1]:{port}"))
+        .await
+        .expect("the other loopback is served too");
     shutdown.cancel();
     running.await.unwrap().unwrap();
 }
@@ -226,9 +262,13 @@ async fn a_gateway_on_all_addresses_needs_both_loopback_addresses() {
     let taken_at = taken.local_addr().unwrap();
     let refused = run_and_stop(Arc::clone(&app), listen(for_all(taken_at.port()))).await;
     let sentence = refused.map(|_| ()).unwrap_err().to_string();
-    assert!(sentence.contains(&taken_at.to_string()) && sentence.contains("localhost"), "{sentence}");
+    assert!(
+        sentence.contains(&taken_at.to_string()) && sentence.contains("localhost"),
+        "{sentence}"
+    );
     for address in [for_all(0), "[::]:0".parse().unwrap()] {
-        let listening = super::listen::Listening::open(&app.gateway, listen(address)).await.unwrap();
+        let listening =
+            super::listen::Listening::open(&app.gateway, listen(address)).await.unwrap();
         let port = listening.listeners[0].0.local_addr().unwrap().port();
         for loopback in ["127.0.0.1", "[::1]"] {
             let other = std::net::TcpListener::bind(format!("{loopback}:{port}")).map(|_| ());
@@ -244,9 +284,13 @@ async fn a_gateway_on_all_addresses_needs_both_loopback_addresses() {
 #[tokio::test]
 async fn production_without_a_keyring_is_refused_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = super::open(options(folder.path(), Environment::Production)).await.map(|_| ()).unwrap_err();
+    let refused =
+        super::open(options(folder.path(), Environment::Production)).await.map(|_| ()).unwrap_err();
     assert_eq!(refused.concerns(), "keyring", "{refused}");
-    assert!(refused.to_string().contains("--"), "the refusal names no option as a remedy: {refused}");
+    assert!(
+        refused.to_string().contains("--"),
+        "the refusal names no option as a remedy: {refused}"
+    );
 }
 
 #[tokio::test]
@@ -261,10 +305,15 @@ async fn administrative_acts_are_in_the_audit_log() {
         notify_hosts: Vec::new(),
     };
     dispatch(&app, create.into(), &Actor::panel()).await.unwrap();
-    dispatch(&app, RevokeKey { name: "till".to_owned() }.into(), &Actor::command_line()).await.unwrap();
+    dispatch(&app, RevokeKey { name: "till".to_owned() }.into(), &Actor::command_line())
+        .await
+        .unwrap();
     let acts = app.gateway.store.read(|reader| reader.acts()).unwrap();
     let user = tillgate_machine::trust::own_name();
     let (cli, panel) = (format!("cli:{user}"), format!("panel:{user}"));
-    assert_eq!(acts, [[cli.as_str(), "keys revoke", "till"], [panel.as_str(), "keys create", "till"]]);
+    assert_eq!(
+        acts,
+        [[cli.as_str(), "keys revoke", "till"], [panel.as_str(), "keys create", "till"]]
+    );
     assert!(!user.is_empty(), "the user of the operating system is named");
 }

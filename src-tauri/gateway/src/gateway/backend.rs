@@ -18,7 +18,7 @@ use super::resources::Gateway;
 use crate::settings::{ChainNetwork, PasswordEntry, Settings};
 
 /// A backend that staff typed into a form, not saved yet.
-pub(crate) struct TypedBackend {
+pub struct TypedBackend {
     /// The settings that would be saved.
     pub settings: Settings,
     /// The password; `None` for the stored one.
@@ -29,7 +29,7 @@ pub(crate) struct TypedBackend {
 
 impl Gateway {
     /// Switches to the servers that the settings name now.
-    pub(crate) async fn choose_backend(self: &Arc<Self>) {
+    pub async fn choose_backend(self: &Arc<Self>) {
         let gateway = Arc::clone(self);
         let chosen = tokio::task::spawn_blocking(move || gateway.choose_backend_blocking()).await;
         if let Err(error) = chosen {
@@ -38,16 +38,22 @@ impl Gateway {
     }
 
     /// As [`Self::choose_backend`], on a blocking thread, because the secret store blocks.
-    pub(crate) fn choose_backend_blocking(&self) {
+    pub fn choose_backend_blocking(&self) {
         if let Some(configured) = &self.configured {
             let settings = self.settings.snapshot();
             let password = || stored_password(self.secrets.as_ref(), settings.backend_password);
-            configured.configure(options(&settings, password, configured.network(), ANSWERED_WITHIN));
+            configured.configure(options(
+                &settings,
+                password,
+                configured.network(),
+                ANSWERED_WITHIN,
+            ));
         }
     }
 
-    /// Connection options of a backend that is not saved, or why there are none. Blocks in the secret store.
-    pub(crate) fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, Telling> {
+    /// Connection options of a backend that is not saved, or why there are none. Blocks in the
+    /// secret store.
+    pub fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, Telling> {
         let network = match (&self.configured, typed.settings.network) {
             (Some(configured), _) => configured.network(),
             (None, ChainNetwork::Sandbox) => {
@@ -59,17 +65,19 @@ impl Gateway {
             Some(password) => Ok(Some(password.clone())),
             None => stored_password(self.secrets.as_ref(), typed.settings.backend_password),
         };
-        options(&typed.settings, password, network, typed.answered_within)?.ok_or_else(|| Down::NotSet.telling())
+        options(&typed.settings, password, network, typed.answered_within)?
+            .ok_or_else(|| Down::NotSet.telling())
     }
 
     /// Whether there is a view of the chain: the sandbox, or a chosen server.
-    pub(crate) fn has_backend(&self) -> bool {
+    pub fn has_backend(&self) -> bool {
         let settings = self.settings.snapshot();
-        self.configured.is_none() || (settings.backend_refused.is_none() && !settings.backend_urls.is_empty())
+        self.configured.is_none()
+            || (settings.backend_refused.is_none() && !settings.backend_urls.is_empty())
     }
 
     /// Adds the script of a new payment to the next looks of a backend that is asked by script.
-    pub(crate) fn note_awaited(&self, script: &Script) {
+    pub fn note_awaited(&self, script: &Script) {
         match self.chain.sees() {
             Sees::Everything => {}
             Sees::Scripts => self.hot.add(script.to_owned(), Urgency::Awaited),
@@ -104,7 +112,10 @@ fn options(
 }
 
 /// The password in this entry of the secret store.
-fn stored_password(secrets: &dyn SecretStore, entry: PasswordEntry) -> Result<Option<Secret>, Telling> {
+fn stored_password(
+    secrets: &dyn SecretStore,
+    entry: PasswordEntry,
+) -> Result<Option<Secret>, Telling> {
     secrets.get(entry.purpose()).map_err(|error| error.telling())
 }
 
@@ -118,7 +129,10 @@ fn credentials(
             let password = password()?
                 .filter(|password| !password.reveal().is_empty())
                 .ok_or_else(|| Down::NoPassword.telling())?;
-            Ok(Credentials::Password { user: user.clone(), password: Zeroizing::new(password.reveal().to_owned()) })
+            Ok(Credentials::Password {
+                user: user.clone(),
+                password: Zeroizing::new(password.reveal().to_owned()),
+            })
         }
         (None, Some(file)) => Ok(Credentials::CookieFile(PathBuf::from(file))),
         (None, None) => Err(Down::NoCredentials.telling()),

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, Notify, Semaphore};
 
-/// Limit of threads that wait for the disk of a folder. A disconnected disk may block them for minutes.
+/// Limit of threads that wait for the disk of a folder. A disconnected disk may block them for
+/// minutes.
 const FOLDER_LOOKS_MAX: usize = 4;
 
-pub(crate) struct Backups {
+pub struct Backups {
     /// Held while a backup is made or checked.
     pub turn: Mutex<()>,
     /// Notified (`notify_one`) when a failed nightly backup may be possible now.

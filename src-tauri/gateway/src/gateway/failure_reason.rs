@@ -1,10 +1,11 @@
-//! The reasons of FAILED payouts and ended offers. Shops read them, so they name no balance and no rate.
+//! The reasons of FAILED payouts and ended offers. Shops read them, so they name no balance and no
+//! rate.
 
 use tillgate_told::Told;
 
 /// Why a payout FAILED, or why staff ended an offer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum FailureReason {
+pub enum FailureReason {
     #[error("it could not be sent in time: there were not enough coins")]
     Coins,
     #[error("it could not be sent in time: earlier payouts waited for a block")]
@@ -21,7 +22,9 @@ pub(crate) enum FailureReason {
     Cancelled,
     #[error("it was cancelled, and the coins went back to the wallet")]
     GivenUp,
-    #[error("another transaction spent its coins and has 6 confirmations: nothing was sent to the address")]
+    #[error(
+        "another transaction spent its coins and has 6 confirmations: nothing was sent to the address"
+    )]
     RuledOut,
     #[error("it was rejected by staff")]
     Rejected,

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 const OFFERS_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
-pub(crate) struct FeeRates {
+pub struct FeeRates {
     last: Arc<Lock<Option<Answer>>>,
     /// Start of the backend's silence; `None` once it answers.
     silent_since: Arc<Lock<Option<Instant>>>,
@@ -25,7 +25,7 @@ pub(crate) struct FeeRates {
 
 /// The last answer of the backend, however old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KnownFeeRates {
+pub struct KnownFeeRates {
     pub rates: NodeFeeRates,
     /// The last estimate; older than `rates` if these have none.
     pub estimate: Option<FeeRate>,
@@ -42,14 +42,18 @@ struct Answer {
 }
 
 impl FeeRates {
-    /// As [`Self::ask`], but waits at most two seconds, and does not ask while the backend is known to be silent.
-    pub(super) async fn ask_briefly(
+    /// As [`Self::ask`], but waits at most two seconds, and does not ask while the backend is known
+    /// to be silent.
+    pub async fn ask_briefly(
         &self,
         serves: Duration,
         ask: impl FnOnce() -> Result<NodeFeeRates, ChainDown> + Send + 'static,
     ) -> Option<NodeFeeRates> {
         let now = Instant::now();
-        if !serves.is_zero() && self.serving(serves, now).is_none() && self.is_known_silent(serves, now) {
+        if !serves.is_zero()
+            && self.serving(serves, now).is_none()
+            && self.is_known_silent(serves, now)
+        {
             return None;
         }
         let rates = timeout(OFFERS_WAIT, self.ask(serves, ask)).await.ok().flatten();
@@ -59,9 +63,9 @@ impl FeeRates {
         rates
     }
 
-    /// Returns the last answer if it is at most `serves` old, or asks the backend. Returns `None` if the backend is
-    /// silent.
-    pub(super) async fn ask(
+    /// Returns the last answer if it is at most `serves` old, or asks the backend. Returns `None`
+    /// if the backend is silent.
+    pub async fn ask(
         &self,
         serves: Duration,
         ask: impl FnOnce() -> Result<NodeFeeRates, ChainDown> + Send + 'static,
@@ -78,7 +82,9 @@ impl FeeRates {
         let asked = tokio::task::spawn_blocking(move || {
             let _asking = asking;
             // Logged as debug, because the watcher reports a silent backend.
-            let rates = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
+            let rates = ask()
+                .inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate"))
+                .ok()?;
             let mut last = last.lock();
             let estimate = rates.estimate.or_else(|| last.as_ref()?.estimate);
             *last = Some(Answer { rates, estimate, at: Instant::now(), moment: Moment::now() });
@@ -89,10 +95,12 @@ impl FeeRates {
         asked.await.inspect_err(failed).ok().flatten()
     }
 
-    /// Whether the backend gave no answer within this time before `now`, or a question is still open.
+    /// Whether the backend gave no answer within this time before `now`, or a question is still
+    /// open.
     fn is_known_silent(&self, within: Duration, now: Instant) -> bool {
         let silent_since = *self.silent_since.lock();
-        silent_since.is_some_and(|at| now.duration_since(at) < within || self.asking.try_lock().is_err())
+        silent_since
+            .is_some_and(|at| now.duration_since(at) < within || self.asking.try_lock().is_err())
     }
 
     /// The last answer, if it arrived after `began` or is at most `serves` old.
@@ -102,7 +110,7 @@ impl FeeRates {
         (at > began || (serves_ms > 0 && moment.is_within(serves_ms))).then_some(rates)
     }
 
-    pub(super) fn last_known(&self) -> Option<KnownFeeRates> {
+    pub fn last_known(&self) -> Option<KnownFeeRates> {
         (*self.last.lock()).map(|Answer { rates, estimate, .. }| KnownFeeRates { rates, estimate })
     }
 }
@@ -127,7 +135,10 @@ mod tests {
         let rates = FeeRates::default();
         for serves in [SERVES_OFFERS, SERVES_SIGNING] {
             assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(3))).await, Some(sat_vb(3)));
-            assert_eq!(rates.ask(serves, || panic!("the backend is asked again")).await, Some(sat_vb(3)));
+            assert_eq!(
+                rates.ask(serves, || panic!("the backend is asked again")).await,
+                Some(sat_vb(3))
+            );
             assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(4))).await, Some(sat_vb(4)));
         }
     }
@@ -146,13 +157,17 @@ mod tests {
                 asked.store(true, Ordering::SeqCst);
                 Ok(sat_vb(1))
             };
-            let answer = pin!(rates.ask_briefly(SERVES_OFFERS, ask)).poll(&mut Context::from_waker(Waker::noop()));
+            let answer = pin!(rates.ask_briefly(SERVES_OFFERS, ask))
+                .poll(&mut Context::from_waker(Waker::noop()));
             assert_eq!(answer, Poll::Ready(None));
         }
         assert!(!asked.load(Ordering::SeqCst));
         answer.send(sat_vb(7)).unwrap();
         assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(7))).await, Some(sat_vb(7)));
-        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || panic!("the backend is asked again")).await, Some(sat_vb(7)));
+        assert_eq!(
+            rates.ask_briefly(SERVES_OFFERS, || panic!("the backend is asked again")).await,
+            Some(sat_vb(7))
+        );
     }
 
     #[tokio::test]
@@ -174,7 +189,10 @@ mod tests {
     #[tokio::test]
     async fn a_backend_that_refused_is_asked_again_only_for_a_signature() {
         let rates = FeeRates::default();
-        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Err(ChainDown::of_text("no".to_owned()))).await, None);
+        assert_eq!(
+            rates.ask_briefly(SERVES_OFFERS, || Err(ChainDown::of_text("no".to_owned()))).await,
+            None
+        );
         assert_eq!(
             rates.ask_briefly(SERVES_OFFERS, || Ok(sat_vb(1))).await,
             None,
@@ -187,7 +205,9 @@ mod tests {
     async fn the_last_estimate_outlives_an_answer_without_one() {
         let rates = FeeRates::default();
         let none = NodeFeeRates { estimate: None, ..sat_vb(1) };
-        for (answer, estimate) in [(none, None), (sat_vb(3), sat_vb(3).estimate), (none, sat_vb(3).estimate)] {
+        for (answer, estimate) in
+            [(none, None), (sat_vb(3), sat_vb(3).estimate), (none, sat_vb(3).estimate)]
+        {
             rates.ask(Duration::ZERO, move || Ok(answer)).await;
             assert_eq!(rates.last_known(), Some(KnownFeeRates { rates: answer, estimate }));
         }

@@ -1,4 +1,5 @@
-//! The last look at the chain and its outcome, for use cases and people. It is kept in memory: a restart looks again.
+//! The last look at the chain and its outcome, for use cases and people. It is kept in memory: a
+//! restart looks again.
 
 use std::collections::VecDeque;
 
@@ -72,13 +73,14 @@ pub struct CatchingUp {
 
 /// The read part of the blocks, rounded down, so that only a finished look shows 100.
 fn percent(from_height: u32, seen_height: u32, tip_height: u32) -> u64 {
-    let (all, seen) = (tip_height.saturating_sub(from_height), seen_height.saturating_sub(from_height));
+    let (all, seen) =
+        (tip_height.saturating_sub(from_height), seen_height.saturating_sub(from_height));
     (u64::from(seen) * 100).checked_div(u64::from(all)).unwrap_or(0).min(99)
 }
 
 /// A warning about the clock or the chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum LookWarning {
+pub enum LookWarning {
     #[error(
         "the best block is {minutes} minutes old by this machine's clock, and no recent block was seen since the gateway started or the machine woke: if the clock is ahead, set it right; until a recent block comes, a payment is closed only once a block is later than its deadline, or a day after the deadline"
     )]
@@ -104,7 +106,7 @@ pub(crate) enum LookWarning {
 impl WatchStatus {
     /// The warning about the clock, for people.
     #[must_use]
-    pub(crate) fn clock_warning(&self) -> Option<LookWarning> {
+    pub fn clock_warning(&self) -> Option<LookWarning> {
         Some(match self.doubts.clock? {
             // The sentence about the old block names the clock too.
             ClockFault::MayBeAhead { .. } if self.doubts.standstill.is_some() => return None,
@@ -116,23 +118,24 @@ impl WatchStatus {
 
     /// A warning for people, if the database holds times later than `now`.
     #[must_use]
-    pub(crate) fn stored_ahead_warning(&self, now: Timestamp) -> Option<LookWarning> {
+    pub fn stored_ahead_warning(&self, now: Timestamp) -> Option<LookWarning> {
         let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
         Some(LookWarning::StoredAhead { until: until.into() })
     }
 
     /// A warning for people, shown for a day after a look found another chain.
     #[must_use]
-    pub(crate) fn begun_anew(&self, now: Timestamp) -> Option<LookWarning> {
+    pub fn begun_anew(&self, now: Timestamp) -> Option<LookWarning> {
         let at = self.begun_anew_at.filter(|at| now < at.plus_ms(BEGUN_ANEW_TOLD_FOR_MS))?;
         Some(LookWarning::BegunAnew { at: at.into() })
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FailedLook {
+pub struct FailedLook {
     pub reason: Telling,
-    /// The backend answered, but its view could not be stored: the disk is full, or the database locked.
+    /// The backend answered, but its view could not be stored: the disk is full, or the database
+    /// locked.
     pub is_for_storage: bool,
 }
 
@@ -159,8 +162,8 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// Start of the last complete and successful look, by the machine's clocks. `None` before the first such look after
-    /// a start or a change of the backend; the database holds earlier looks.
+    /// Start of the last complete and successful look, by the machine's clocks. `None` before the
+    /// first such look after a start or a change of the backend; the database holds earlier looks.
     looked: Option<Moment>,
     doubts: Doubts,
     /// The latest time among the database's open rows at the start.
@@ -183,13 +186,13 @@ impl LastLook {
     }
 
     /// Waits until a look has succeeded or failed since the start.
-    pub(crate) async fn ended_once(&self) {
+    pub async fn ended_once(&self) {
         // `self` holds the sender, so the channel stays open.
         let _ = self.has_looked.subscribe().wait_for(|has_looked| *has_looked).await;
     }
 
     /// Waits until a look needs more than one answer of the backend. Returns its progress.
-    pub(crate) async fn falls_behind(&self) -> CatchingUp {
+    pub async fn falls_behind(&self) -> CatchingUp {
         let mut catching_up = self.catching_up.subscribe();
         loop {
             if let Some(catching_up) = *catching_up.borrow_and_update() {
@@ -200,12 +203,14 @@ impl LastLook {
         }
     }
 
-    /// Whether a complete look since the start began after `since` and at most `within_ms` ago, and no later look
-    /// failed. The environment's clock and both clocks of the machine must agree, because looks stop during a sleep.
-    pub(crate) fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
+    /// Whether a complete look since the start began after `since` and at most `within_ms` ago, and
+    /// no later look failed. The environment's clock and both clocks of the machine must agree,
+    /// because looks stop during a sleep.
+    pub fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
         let inner = self.lock();
         let is_recent = |watched: &WatchedChain| {
-            watched.looked_at >= since && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
+            watched.looked_at >= since
+                && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
         };
         inner.failed.is_none()
             && self.catching_up.borrow().is_none()
@@ -219,7 +224,11 @@ impl LastLook {
         WatchStatus {
             tip: inner.watched.as_ref().map(|watched| watched.tip),
             // Zero means that no look has ended yet.
-            looked_at: inner.watched.as_ref().map(|watched| watched.looked_at).filter(|at| at.ms() > 0),
+            looked_at: inner
+                .watched
+                .as_ref()
+                .map(|watched| watched.looked_at)
+                .filter(|at| at.ms() > 0),
             begun_anew_at: inner.watched.as_ref().and_then(|watched| watched.begun_anew_at),
             error: inner.failed.as_ref().map(|failed| failed.reason.clone()),
             warnings: inner.warnings.iter().copied().collect(),
@@ -237,26 +246,31 @@ impl LastLook {
         self.lock().watched.clone()
     }
 
-    /// The watched position, if the last look is recent enough for new payments and no later look is behind.
-    pub(crate) fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
+    /// The watched position, if the last look is recent enough for new payments and no later look
+    /// is behind.
+    pub fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
         let inner = self.lock();
         if let Some(catching_up) = *self.catching_up.borrow() {
             return Err(NotWatched::Behind(catching_up));
         }
-        // A look in the future was stored by a clock that was ahead. Its real age may be as large as the difference.
-        let lately =
-            |watched: &&WatchedChain| now.ms().abs_diff(watched.looked_at.ms()) <= WATCHED_WITHIN_MS.unsigned_abs();
+        // A look in the future was stored by a clock that was ahead. Its real age may be as large
+        // as the difference.
+        let lately = |watched: &&WatchedChain| {
+            now.ms().abs_diff(watched.looked_at.ms()) <= WATCHED_WITHIN_MS.unsigned_abs()
+        };
         match (inner.watched.as_ref().filter(lately), &inner.failed) {
             (Some(watched), _) => Ok(watched.clone()),
-            (None, Some(FailedLook { reason, is_for_storage: true })) => Err(NotWatched::NotStored(reason.clone())),
+            (None, Some(FailedLook { reason, is_for_storage: true })) => {
+                Err(NotWatched::NotStored(reason.clone()))
+            }
             (None, _) => Err(NotWatched::Silent),
         }
     }
 
-    /// The watched position of a recent look since the start, if no later look is behind; otherwise `None`, even if the
-    /// database holds a position.
+    /// The watched position of a recent look since the start, if no later look is behind; otherwise
+    /// `None`, even if the database holds a position.
     #[must_use]
-    pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
+    pub fn caught_up(&self) -> Option<WatchedChain> {
         let inner = self.lock();
         let is_caught_up = inner.looked.is_some_and(|looked| looked.is_within(CAUGHT_UP_WITHIN_MS))
             && self.catching_up.borrow().is_none();
@@ -264,12 +278,12 @@ impl LastLook {
     }
 
     /// Forgets the last look, because another backend was set.
-    pub(crate) fn forget_looked(&self) {
+    pub fn forget_looked(&self) {
         self.lock().looked = None;
     }
 
     /// Stores the outcome of a look that began at `began`. Logs each outage once.
-    pub(crate) fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>, began: Moment) {
+    pub fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>, began: Moment) {
         let mut inner = self.lock();
         inner.watched = watched;
         if failed.is_none() {
@@ -289,10 +303,11 @@ impl LastLook {
     }
 
     /// Stores the progress of an unfinished look. The height of the first block does not change.
-    pub(crate) fn note_catching_up(&self, now: CatchingUp) {
+    pub fn note_catching_up(&self, now: CatchingUp) {
         self.catching_up.send_modify(|catching_up| {
             let before = catching_up.filter(|before| before.restored_at == now.restored_at);
-            let from_height = before.map_or(now.from_height, |before| before.from_height).min(now.seen_height);
+            let from_height =
+                before.map_or(now.from_height, |before| before.from_height).min(now.seen_height);
             let now = CatchingUp { from_height, ..now };
             if before.is_none() {
                 tracing::info!("{now}");
@@ -302,13 +317,13 @@ impl LastLook {
     }
 
     /// Whether the address of a payment has more transactions than the server reports.
-    pub(crate) fn is_unreported(&self, payment: &Id) -> bool {
+    pub fn is_unreported(&self, payment: &Id) -> bool {
         self.lock().unreported.binary_search(payment).is_ok()
     }
 
-    /// Stores the payments, in order, whose addresses have more transactions than the server reports. Returns whether
-    /// they changed.
-    pub(crate) fn note_unreported(&self, payments: Vec<Id>) -> bool {
+    /// Stores the payments, in order, whose addresses have more transactions than the server
+    /// reports. Returns whether they changed.
+    pub fn note_unreported(&self, payments: Vec<Id>) -> bool {
         let mut inner = self.lock();
         let has_changed = inner.unreported != payments;
         if has_changed && let Some(warning) = standstill::unreported(&payments) {
@@ -319,7 +334,7 @@ impl LastLook {
     }
 
     /// Stores the doubts of a look, and logs each once.
-    pub(crate) fn note_doubts(&self, doubts: Doubts) {
+    pub fn note_doubts(&self, doubts: Doubts) {
         let before = std::mem::replace(&mut self.lock().doubts, doubts);
         if before.clock.is_none()
             && let Some(warning) = self.status().clock_warning()
@@ -363,7 +378,9 @@ mod tests {
     #[test]
     fn a_look_over_10_minutes_in_the_past_or_future_is_not_recent() {
         let now = Timestamp::from_ms(1_800_000_000_000);
-        for (ahead_minutes, is_lately) in [(120, false), (11, false), (9, true), (0, true), (-9, true), (-11, false)] {
+        for (ahead_minutes, is_lately) in
+            [(120, false), (11, false), (9, true), (0, true), (-9, true), (-11, false)]
+        {
             let tip = Tip { height: 1, hash: BlockHash::all_zeros(), time: now };
             let looked_at = now.plus_ms(ahead_minutes * 60_000);
             let chain = Identity { genesis: BlockHash::all_zeros(), instance: None };
@@ -379,8 +396,16 @@ mod tests {
         let until = Timestamp::from_ms(1_800_000_000_000);
         let status = LastLook::of(Inner { stored_until: Some(until), ..Inner::default() }).status();
         let told = status.stored_ahead_warning(until.plus_ms(-7_200_000)).unwrap().to_string();
-        assert!(told.contains(&until.iso_seconds()) && told.contains("was ahead before the gateway started"), "{told}");
-        assert_eq!(status.stored_ahead_warning(until.plus_ms(-60_000)), None, "a minute is an adjustment");
+        assert!(
+            told.contains(&until.iso_seconds())
+                && told.contains("was ahead before the gateway started"),
+            "{told}"
+        );
+        assert_eq!(
+            status.stored_ahead_warning(until.plus_ms(-60_000)),
+            None,
+            "a minute is an adjustment"
+        );
         assert_eq!(status.stored_ahead_warning(until), None);
     }
 
@@ -389,7 +414,8 @@ mod tests {
         let look = LastLook::of(Inner::default());
         let (now, began) = (Timestamp::from_ms(0), Moment::now());
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
-        let failed = |is_for_storage| FailedLook { reason: Telling::of_text("why"), is_for_storage };
+        let failed =
+            |is_for_storage| FailedLook { reason: Telling::of_text("why"), is_for_storage };
         look.note(Some(failed(false)), None, began);
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
         look.note(Some(failed(true)), None, began);

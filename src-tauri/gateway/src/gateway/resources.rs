@@ -31,11 +31,12 @@ use crate::records::Snapshot;
 use crate::settings::LiveSettings;
 use crate::wallet::{NotReady, Wallet, WordsDrafts};
 
-/// Longest wait for exchange rates at the start and after a change of settings: both can go on without them.
+/// Longest wait for exchange rates at the start and after a change of settings: both can go on
+/// without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);
 
-/// Everything that the use cases and loops of one environment share. There are no globals: a desktop runs one gateway
-/// for each environment.
+/// Everything that the use cases and loops of one environment share. There are no globals: a
+/// desktop runs one gateway for each environment.
 pub struct Gateway {
     /// Test or production.
     pub environment: Environment,
@@ -43,12 +44,12 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// Milliseconds by which the sandbox has moved the clock forward.
     pub clock_offset_ms: Arc<AtomicI64>,
-    /// Held for writing while the sandbox moves the clock and looks at the chain under the new time. Held for reading
-    /// by a decision that needs both the clock and the last look.
+    /// Held for writing while the sandbox moves the clock and looks at the chain under the new
+    /// time. Held for reading by a decision that needs both the clock and the last look.
     pub clock_jumps: RwLock<()>,
-    /// Number of forward steps of the clock that were followed: open payments, offers and retries were extended by each
-    /// (`set_clock`).
-    pub(crate) steps_followed: tokio::sync::Mutex<usize>,
+    /// Number of forward steps of the clock that were followed: open payments, offers and retries
+    /// were extended by each (`set_clock`).
+    pub steps_followed: tokio::sync::Mutex<usize>,
     /// The source of random numbers.
     pub entropy: Arc<dyn Entropy>,
     /// The database.
@@ -64,19 +65,20 @@ pub struct Gateway {
     /// The wallet, once it was made or restored.
     pub wallet: WalletSlot,
     /// Held while a wallet is made or restored, one at a time.
-    pub(crate) wallet_setup: tokio::sync::Mutex<()>,
+    pub wallet_setup: tokio::sync::Mutex<()>,
     /// Words that were shown to staff but belong to no wallet yet.
-    pub(crate) wallet_drafts: WordsDrafts,
+    pub wallet_drafts: WordsDrafts,
     /// The Bitcoin network of addresses and backend.
     pub network: Network,
     /// The Bitcoin backend.
     pub chain: Arc<dyn Chain>,
-    /// The Bitcoin backend with servers from the settings; `None` for the sandbox and for chains of tests.
-    pub(crate) configured: Option<Arc<Configured>>,
+    /// The Bitcoin backend with servers from the settings; `None` for the sandbox and for chains of
+    /// tests.
+    pub configured: Option<Arc<Configured>>,
     /// The scripts to ask about first, for a backend that is asked by script.
-    pub(crate) hot: HotScripts,
+    pub hot: HotScripts,
     /// The scripts that a look must cover before the sender signs.
-    pub(crate) to_sign: ToSign,
+    pub to_sign: ToSign,
     /// The sandbox behind the backend, if there is one.
     pub sandbox: Option<Arc<Sandbox>>,
     /// The exchange rates.
@@ -87,19 +89,22 @@ pub struct Gateway {
     pub secrets: Arc<dyn SecretStore>,
     /// Count of committed changes. The panel and the payment pages read again when it changes.
     pub changes: watch::Sender<u64>,
-    /// Notified (`notify_one`) after each commit that queued a notification, and after each move of the clock.
+    /// Notified (`notify_one`) after each commit that queued a notification, and after each move of
+    /// the clock.
     pub notifier_wake: Notify,
-    /// Notified (`notify_one`) after each commit that gives the sender work: an approval, a release, a bump.
+    /// Notified (`notify_one`) after each commit that gives the sender work: an approval, a
+    /// release, a bump.
     pub sender_wake: Notify,
-    pub(crate) fee_rates: FeeRates,
+    pub fee_rates: FeeRates,
     /// The sender's memory between passes.
     pub sending: Sending,
-    pub(crate) backups: Backups,
+    pub backups: Backups,
     /// The URLs of the API and the payment pages, once the gateway is served.
     pub served: OnceLock<Served>,
     /// The free space of the disk that holds the data directory.
     pub disk: Disk,
-    /// The data directory, locked while the gateway exists. The last field, because it must be dropped last.
+    /// The data directory, locked while the gateway exists. The last field, because it must be
+    /// dropped last.
     pub data_dir: DataDir,
 }
 
@@ -119,15 +124,17 @@ impl Gateway {
     }
 
     /// The wallet, if it may give addresses and knows its coins.
-    pub(crate) fn ready_wallet(&self) -> Result<Arc<Wallet>, NotReady> {
+    pub fn ready_wallet(&self) -> Result<Arc<Wallet>, NotReady> {
         let wallet = self.wallet.get().ok_or(NotReady::NotMade)?;
         if wallet.addresses.is_withheld() { Err(NotReady::NotLooked) } else { Ok(wallet) }
     }
 
-    /// Whether a script is this wallet's: a payment's, our change's, a derived one or a skipped one.
-    pub(crate) fn is_ours(&self, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
+    /// Whether a script is this wallet's: a payment's, our change's, a derived one or a skipped
+    /// one.
+    pub fn is_ours(&self, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
         let of_wallet = self.wallet.get().is_some_and(|wallet| {
-            wallet.change.index_of(script).is_some() || wallet.addresses.index_of_ungiven(script).is_some()
+            wallet.change.index_of(script).is_some()
+                || wallet.addresses.index_of_ungiven(script).is_some()
         });
         Ok(of_wallet || reader.payment_of_script(script)?.is_some())
     }
@@ -141,24 +148,32 @@ impl Gateway {
         self.rates.refresh_once(&self.store, self.clock.now()).await
     }
 
-    /// As [`Self::refresh_rates`], but waits at most a second in all. While a rate is missing, only calls that need one are
-    /// refused.
+    /// As [`Self::refresh_rates`], but waits at most a second in all. While a rate is missing, only
+    /// calls that need one are refused.
     pub async fn refresh_rates_soon(&self) {
         match tokio::time::timeout(RATES_WITHIN, self.refresh_rates()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "the last known exchange rates could not be stored"),
-            Err(_) => tracing::debug!("the sources of exchange rates did not answer within a second"),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the last known exchange rates could not be stored")
+            }
+            Err(_) => {
+                tracing::debug!("the sources of exchange rates did not answer within a second")
+            }
         }
     }
 
     /// Renders records on one snapshot of the database. Blocks during the queries.
-    pub fn render<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn render<T>(
+        &self,
+        render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let pages_base = self.pages_base();
         self.store.read(|reader| render(&Snapshot::new(reader, self.installation, &pages_base)))
     }
 
-    /// Base address of the payment pages for customers, without a slash at the end, as in `http://127.0.0.1:7421/pay`.
-    /// The setting `publicUrl` takes precedence. A gateway that is not served names the address that it would have.
+    /// Base address of the payment pages for customers, without a slash at the end, as in
+    /// `http://127.0.0.1:7421/pay`. The setting `publicUrl` takes precedence. A gateway that is not
+    /// served names the address that it would have.
     #[must_use]
     pub fn pages_base(&self) -> String {
         if let Some(public_url) = &self.settings.snapshot().public_url {
@@ -171,7 +186,7 @@ impl Gateway {
     }
 
     /// The URL of a payment's page.
-    pub(crate) fn page_of(&self, payment: &Id) -> String {
+    pub fn page_of(&self, payment: &Id) -> String {
         format!("{}/{payment}", self.pages_base())
     }
 }

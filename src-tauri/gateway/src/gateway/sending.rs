@@ -1,5 +1,5 @@
-//! State of payout sending, for use cases and people. It is kept in memory: the first pass after a restart sets it
-//! again.
+//! State of payout sending, for use cases and people. It is kept in memory: the first pass after a
+//! restart sets it again.
 
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
@@ -15,7 +15,7 @@ pub struct Sending {
 
 /// A refusal of the wallet's words by the secret store, or words of another wallet.
 #[derive(Debug, Clone)]
-pub(crate) struct KeysRefused {
+pub struct KeysRefused {
     pub at: Timestamp,
     pub reason: Telling,
 }
@@ -34,7 +34,7 @@ impl Sending {
     }
 
     /// Stores why approved payouts wait. Returns whether the reason changed.
-    pub(crate) fn set_waits_for(&self, obstacle: Option<Wait>) -> bool {
+    pub fn set_waits_for(&self, obstacle: Option<Wait>) -> bool {
         let mut inner = self.inner.lock();
         let is_new = inner.waits_for != obstacle;
         if let Some(obstacle) = obstacle.as_ref().filter(|_| is_new) {
@@ -45,11 +45,11 @@ impl Sending {
     }
 
     /// The last refusal of the wallet's words; `None` after the words were read.
-    pub(crate) fn keys_refused(&self) -> Option<KeysRefused> {
+    pub fn keys_refused(&self) -> Option<KeysRefused> {
         self.inner.lock().keys_refused.clone()
     }
 
-    pub(crate) fn note_keys_refused(&self, refused: Option<KeysRefused>) {
+    pub fn note_keys_refused(&self, refused: Option<KeysRefused>) {
         self.inner.lock().keys_refused = refused;
     }
 }

@@ -1,5 +1,5 @@
-//! Follows changes of the machine's clock. A clock set forward ends no deadline early. A clock that was ahead before
-//! the start delays no deadline and no retry.
+//! Follows changes of the machine's clock. A clock set forward ends no deadline early. A clock that
+//! was ahead before the start delays no deadline and no retry.
 
 use std::sync::Arc;
 
@@ -10,19 +10,22 @@ use tillgate_store::{StoreError, Tx};
 use super::resources::Gateway;
 
 impl Gateway {
-    /// The time by the environment's clock. First, each new forward step of the clock extends the deadlines of open
-    /// rows. A decision that a deadline has passed uses this time.
+    /// The time by the environment's clock. First, each new forward step of the clock extends the
+    /// deadlines of open rows. A decision that a deadline has passed uses this time.
     ///
     /// # Errors
     /// When the extensions cannot be stored. The caller must then end no deadline.
-    pub(crate) async fn follow_clock(self: &Arc<Self>) -> Result<Timestamp, StoreError> {
+    pub async fn follow_clock(self: &Arc<Self>) -> Result<Timestamp, StoreError> {
         // The time is read before the steps are followed, so that it includes no later step.
         let now = self.clock.now();
         let followed = *self.steps_followed.lock().await;
         if self.clock.step_forward(followed).is_some() {
-            // A separate task, because the caller may be cancelled between the commit of a step and its count.
+            // A separate task, because the caller may be cancelled between the commit of a step and
+            // its count.
             let gateway = Arc::clone(self);
-            tokio::spawn(async move { gateway.follow_steps().await }).await.map_err(|_| StoreError::Closed)??;
+            tokio::spawn(async move { gateway.follow_steps().await })
+                .await
+                .map_err(|_| StoreError::Closed)??;
         }
         Ok(now)
     }
@@ -42,9 +45,9 @@ impl Gateway {
         Ok(())
     }
 
-    /// Undoes extensions that were made before the start by a clock that was ahead. Notifications that wait for a time
-    /// of that clock are attempted at once.
-    pub(crate) async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
+    /// Undoes extensions that were made before the start by a clock that was ahead. Notifications
+    /// that wait for a time of that clock are attempted at once.
+    pub async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let leave = move |tx: &Tx<'_>| {
             tx.undo_extensions(now)?;

@@ -17,7 +17,9 @@ pub enum StaffWarning {
         txid: Txid,
     },
     /// The coins of an anomaly changed after staff decided on it.
-    #[error("the coins of anomaly {anomaly_id} of payment {payment_id} changed after you decided on it")]
+    #[error(
+        "the coins of anomaly {anomaly_id} of payment {payment_id} changed after you decided on it"
+    )]
     DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
     /// The transaction of a FAILED payout was confirmed.
     #[error(
@@ -56,8 +58,9 @@ pub enum StaffWarning {
 }
 
 impl StaffWarning {
-    /// Whether the database holds the warning until its cause ends or staff dismiss it. Views then read it from there.
-    pub(crate) const fn is_stored(&self) -> bool {
+    /// Whether the database holds the warning until its cause ends or staff dismiss it. Views then
+    /// read it from there.
+    pub const fn is_stored(&self) -> bool {
         match self {
             Self::FailedPayoutWasSent { .. }
             | Self::PayoutPaidTwice { .. }
@@ -70,10 +73,14 @@ impl StaffWarning {
     }
 
     /// Converts a warning of the payment rules; `None` for the end of an earlier warning.
-    pub(crate) const fn of_payment(payment_id: Id, warning: &Warning) -> Option<Self> {
+    pub const fn of_payment(payment_id: Id, warning: &Warning) -> Option<Self> {
         match *warning {
-            Warning::DoubleSpendAttempt { txid } => Some(Self::DoubleSpendAttempt { payment_id, txid }),
-            Warning::DecidedAnomalyChanged { id } => Some(Self::DecidedAnomalyChanged { payment_id, anomaly_id: id }),
+            Warning::DoubleSpendAttempt { txid } => {
+                Some(Self::DoubleSpendAttempt { payment_id, txid })
+            }
+            Warning::DecidedAnomalyChanged { id } => {
+                Some(Self::DecidedAnomalyChanged { payment_id, anomaly_id: id })
+            }
             Warning::DecidedAnomalyRestored { .. } => None,
         }
     }

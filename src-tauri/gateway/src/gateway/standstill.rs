@@ -6,7 +6,7 @@ use tillgate_told::Told;
 
 /// Why the backend does not hear of everything, with the remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum StandsStill {
+pub enum StandsStill {
     #[error(
         "the network of the Bitcoin node is switched off, so it hears of no payments: switch it on with `bitcoin-cli setnetworkactive true`; until then a payment closes only a day after its deadline"
     )]
@@ -26,7 +26,7 @@ pub(crate) enum StandsStill {
 }
 
 /// Why the backend stands still.
-pub(crate) const fn told(standstill: Standstill) -> StandsStill {
+pub const fn told(standstill: Standstill) -> StandsStill {
     match standstill {
         Standstill::CutOff(CutOff::SwitchedOff) => StandsStill::SwitchedOff,
         Standstill::CutOff(CutOff::NoConnections) => StandsStill::NoConnections,
@@ -39,7 +39,7 @@ const NAMED_MAX: usize = 3;
 
 /// Payments whose addresses have more transactions than the server reports.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum Unreported {
+pub enum Unreported {
     #[error(
         "the server does not report the transactions of the address of payment {0}, because they are too many: its coins are not seen, and its deadline closes nothing; set another server as backendUrl, or use a node of your own"
     )]
@@ -55,8 +55,9 @@ pub(crate) enum Unreported {
 }
 
 /// The sentence about such payments; `None` without any.
-pub(crate) fn unreported(payments: &[Id]) -> Option<Unreported> {
-    let named = payments.iter().take(NAMED_MAX).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+pub fn unreported(payments: &[Id]) -> Option<Unreported> {
+    let named =
+        payments.iter().take(NAMED_MAX).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     Some(match (payments.len(), payments.len().saturating_sub(NAMED_MAX)) {
         (0, _) => return None,
         (1, _) => Unreported::One(named),

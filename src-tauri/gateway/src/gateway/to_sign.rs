@@ -1,4 +1,5 @@
-//! The scripts that a look must cover before the sender signs: those of the spent coins and of the next change.
+//! The scripts that a look must cover before the sender signs: those of the spent coins and of the
+//! next change.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use tillgate_chain::Covered;
 
 /// The scripts to cover, and the coverage of the last look.
 #[derive(Default)]
-pub(crate) struct ToSign {
+pub struct ToSign {
     inner: Mutex<Inner>,
 }
 
@@ -26,23 +27,25 @@ struct Coverage {
 
 impl ToSign {
     /// Sets the scripts for the next looks; empty after the signature.
-    pub(crate) fn ask(&self, scripts: Vec<ScriptBuf>) {
+    pub fn ask(&self, scripts: Vec<ScriptBuf>) {
         self.inner.lock().scripts = scripts;
     }
 
-    pub(crate) fn scripts(&self) -> Vec<ScriptBuf> {
+    pub fn scripts(&self) -> Vec<ScriptBuf> {
         self.inner.lock().scripts.clone()
     }
 
-    pub(crate) fn note(&self, covered: Covered, refused: HashSet<ScriptBuf>) {
+    pub fn note(&self, covered: Covered, refused: HashSet<ScriptBuf>) {
         self.inner.lock().last = Some(Coverage { covered, refused });
     }
 
-    /// Whether the last look covered all of these scripts, except those with more history than the server reports.
-    pub(crate) fn is_covered(&self, scripts: &[ScriptBuf]) -> bool {
+    /// Whether the last look covered all of these scripts, except those with more history than the
+    /// server reports.
+    pub fn is_covered(&self, scripts: &[ScriptBuf]) -> bool {
         let inner = self.inner.lock();
-        let is_covered =
-            |last: &Coverage| scripts.iter().all(|script| last.covered.holds(script) || last.refused.contains(script));
+        let is_covered = |last: &Coverage| {
+            scripts.iter().all(|script| last.covered.holds(script) || last.refused.contains(script))
+        };
         inner.last.as_ref().is_some_and(is_covered)
     }
 }

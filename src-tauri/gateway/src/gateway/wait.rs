@@ -1,5 +1,5 @@
-//! The causes for which an approved payout waits, and the words for each. `console/payouts/waiting.rs` decides which
-//! cause a payout shows.
+//! The causes for which an approved payout waits, and the words for each.
+//! `console/payouts/waiting.rs` decides which cause a payout shows.
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Wait {
 
 /// The reasons of waits that no other error tells.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum Waits {
+pub enum Waits {
     #[error("the wallet is not set up")]
     NoWallet,
     #[error("no payout waits for a transaction any more")]
@@ -45,9 +45,13 @@ pub(crate) enum Waits {
         "another copy of this wallet made transaction {txid} (noticed {noticed_at}), which pays {amount} BTC to {address} and is in no block: the payout waits until a block holds that transaction or rules it out"
     )]
     CopyPays { txid: Txid, noticed_at: Time, amount: Sum, address: String },
-    #[error("it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all")]
+    #[error(
+        "it is being cancelled: after 6 blocks, in about an hour, it has failed, or it was sent after all"
+    )]
     GivenUp,
-    #[error("it is signed, but no node has accepted it yet: it is broadcast again after each block")]
+    #[error(
+        "it is signed, but no node has accepted it yet: it is broadcast again after each block"
+    )]
     NoNode,
     #[error(
         "it is not broadcast, because another copy of this wallet pays it, or pays a payout of the same or an earlier transaction"
@@ -63,7 +67,9 @@ pub(crate) enum Waits {
         "the coins that can be spent now come to {spendable} BTC, and the approved payouts that wait need {needed} BTC with the fee"
     )]
     AllNeed { spendable: Sum, needed: Sum },
-    #[error("the coins that can be spent now come to {spendable} BTC, and this payout needs {needed} BTC with the fee")]
+    #[error(
+        "the coins that can be spent now come to {spendable} BTC, and this payout needs {needed} BTC with the fee"
+    )]
     ThisNeeds { spendable: Sum, needed: Sum },
     #[error("the keyring is locked, as a fault that was set in the sandbox")]
     LockedInSandbox,
@@ -82,16 +88,21 @@ pub enum WaitCause {
     Gateway,
     /// The sender is on hold until staff release it. This concerns all payouts.
     Hold,
-    /// The sender of a restored copy is on hold. Staff must compare the waiting payouts with those that were really
-    /// paid since the backup, and then release the sender. This concerns all payouts.
+    /// The sender of a restored copy is on hold. Staff must compare the waiting payouts with those
+    /// that were really paid since the backup, and then release the sender. This concerns all
+    /// payouts.
     HoldRestored,
-    /// A restored wallet still looks through the chain. The wait ends with that look. This concerns all payouts.
+    /// A restored wallet still looks through the chain. The wait ends with that look. This concerns
+    /// all payouts.
     Restored,
-    /// Staff stopped the look of a restored wallet, and must continue it. This concerns all payouts.
+    /// Staff stopped the look of a restored wallet, and must continue it. This concerns all
+    /// payouts.
     RestoreStopped,
-    /// The secret store refused the wallet's words. Staff may make the sender ask again. This concerns all payouts.
+    /// The secret store refused the wallet's words. Staff may make the sender ask again. This
+    /// concerns all payouts.
     Keyring,
-    /// The spendable coins are too few. This concerns only payouts that are larger than these coins.
+    /// The spendable coins are too few. This concerns only payouts that are larger than these
+    /// coins.
     Coins,
     /// Earlier payouts must be confirmed first. This concerns only payouts that spend their change.
     Block,
@@ -99,17 +110,18 @@ pub enum WaitCause {
     SmallCoins,
     /// The network's fee rate is above the setting `feeCapSatVb`. This concerns all payouts.
     Fees,
-    /// The backend has no estimate of the fee rate, and the setting `feeFallbackSatVb` names none. This concerns all
-    /// payouts.
+    /// The backend has no estimate of the fee rate, and the setting `feeFallbackSatVb` names none.
+    /// This concerns all payouts.
     NoEstimate,
     /// A look at the chain, or an answer of the backend, is awaited. This concerns all payouts.
     Chain,
     /// No node has accepted its stored transaction yet.
     Node,
-    /// Another copy of the wallet pays a payout of its transaction, so the transaction is not broadcast. Staff must
-    /// abandon the payout.
+    /// Another copy of the wallet pays a payout of its transaction, so the transaction is not
+    /// broadcast. Staff must abandon the payout.
     OtherCopy,
-    /// Another copy of the wallet may pay it, and a block must decide. This concerns only this payout.
+    /// Another copy of the wallet may pay it, and a block must decide. This concerns only this
+    /// payout.
     PaidByCopy,
     /// It was abandoned, and it is not decided yet whether it FAILED or was sent after all.
     GivenUp,
@@ -118,18 +130,17 @@ pub enum WaitCause {
 }
 
 impl WaitCause {
-    /// A wait for this cause.
-    pub(crate) fn because(self, reason: &impl Told) -> Wait {
+    pub fn because(self, reason: &impl Told) -> Wait {
         Wait { cause: self, reason: reason.telling() }
     }
 
     /// Whether the sender holds all payouts.
-    pub(crate) const fn is_hold(self) -> bool {
+    pub const fn is_hold(self) -> bool {
         matches!(self, Self::Hold | Self::HoldRestored | Self::Restored | Self::RestoreStopped)
     }
 
     /// The remedy at the command line, a clause that follows the reason after a semicolon.
-    pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
+    pub const fn remedy_at_the_command_line(self) -> Option<&'static str> {
         match self {
             Self::Gateway => Some("`tillgate serve` starts one"),
             Self::Hold => Some("`tillgate payouts release` ends the hold"),
@@ -148,10 +159,12 @@ impl WaitCause {
                  `tillgate payouts send ID --fee-rate N` sends one of them",
             ),
             Self::Chain => Some("`tillgate doctor` checks the backend"),
-            Self::SmallCoins => Some("`tillgate payouts abandon` cancels it; then request smaller payouts"),
-            Self::OtherCopy => {
-                Some("`tillgate payouts abandon --all` cancels it; then request the payouts again that are not paid")
+            Self::SmallCoins => {
+                Some("`tillgate payouts abandon` cancels it; then request smaller payouts")
             }
+            Self::OtherCopy => Some(
+                "`tillgate payouts abandon --all` cancels it; then request the payouts again that are not paid",
+            ),
             Self::Turn
             | Self::Restored
             | Self::Coins
@@ -164,15 +177,16 @@ impl WaitCause {
     }
 
     /// The reason, followed by the remedy at the command line if there is one.
-    pub(crate) fn at_the_command_line(self, reason: &impl std::fmt::Display) -> String {
+    pub fn at_the_command_line(self, reason: &impl std::fmt::Display) -> String {
         match self.remedy_at_the_command_line() {
             Some(remedy) => format!("{reason}; {remedy}"),
             None => reason.to_string(),
         }
     }
 
-    /// The `failureReason` of a payout that waited too long. While the chain is not watched, no payout fails.
-    pub(crate) const fn failure_reason(self) -> FailureReason {
+    /// The `failureReason` of a payout that waited too long. While the chain is not watched, no
+    /// payout fails.
+    pub const fn failure_reason(self) -> FailureReason {
         match self {
             Self::Coins => FailureReason::Coins,
             Self::Block => FailureReason::Block,
@@ -213,7 +227,9 @@ impl From<DraftError> for Wait {
             DraftError::NotEnough { .. } => WaitCause::Coins,
             DraftError::WaitsForBlock => WaitCause::Block,
             DraftError::TooHeavy => WaitCause::SmallCoins,
-            DraftError::Payee(_) | DraftError::Twice(_) | DraftError::FeeRate(_) => WaitCause::Other,
+            DraftError::Payee(_) | DraftError::Twice(_) | DraftError::FeeRate(_) => {
+                WaitCause::Other
+            }
         };
         cause.because(&error)
     }
@@ -227,6 +243,9 @@ mod tests {
     fn a_fee_above_the_cap_has_a_remedy() {
         let told = WaitCause::Fees.at_the_command_line(&"the network asks for 300 sat/vB now");
         assert!(told.ends_with("sends one payout at once"), "{told}");
-        assert_eq!(WaitCause::Coins.at_the_command_line(&"the coins are too few"), "the coins are too few");
+        assert_eq!(
+            WaitCause::Coins.at_the_command_line(&"the coins are too few"),
+            "the coins are too few"
+        );
     }
 }

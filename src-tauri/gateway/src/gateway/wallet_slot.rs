@@ -1,5 +1,5 @@
-//! The place of the running gateway's wallet: empty before a wallet exists. The look of a restore may replace the
-//! wallet by that of the other address type.
+//! The place of the running gateway's wallet: empty before a wallet exists. The look of a restore
+//! may replace the wallet by that of the other address type.
 
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ impl WalletSlot {
         self.0.read().clone()
     }
 
-    pub(crate) fn set(&self, wallet: Arc<Wallet>) {
-        // The former wallet waits for its thread when it is dropped, so it is dropped outside the lock.
+    pub fn set(&self, wallet: Arc<Wallet>) {
+        // The former wallet waits for its thread when it is dropped, so it is dropped outside the
+        // lock.
         let former = self.0.write().replace(wallet);
         drop(former);
     }

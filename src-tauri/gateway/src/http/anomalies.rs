@@ -27,7 +27,7 @@ use crate::records::{PAGE_MAX, Snapshot};
 const DEFAULT_LIMIT: &str = "50";
 
 /// `GET /v2/anomalies/{anomalyId}`
-pub(super) async fn get(
+pub async fn get(
     State(http): State<Arc<Http>>,
     caller: Caller,
     _: NoQuery,
@@ -44,7 +44,11 @@ pub(super) async fn get(
 }
 
 /// `GET /v2/anomalies`
-pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+pub async fn list(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let mut query = Query::of(&uri);
     let limit = query.text("limit").unwrap_or_else(|| DEFAULT_LIMIT.to_owned());
@@ -66,13 +70,13 @@ pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri
 }
 
 /// `GET /v2/payments/anomalies`, the older name of `GET /v2/anomalies`.
-pub(super) async fn list_deprecated(http: State<Arc<Http>>, caller: Caller, uri: Uri) -> Response {
+pub async fn list_deprecated(http: State<Arc<Http>>, caller: Caller, uri: Uri) -> Response {
     let successor = HeaderValue::from_static(r#"</v2/anomalies>; rel="successor-version""#);
     deprecated(list(http, caller, uri).await.into_response(), Some(successor))
 }
 
 /// `POST /v2/anomalies/notify/{id}`: an anomaly's id, or a payment's for all of its anomalies.
-pub(super) async fn notify(
+pub async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
     _: NoQuery,

@@ -32,12 +32,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// An authenticated API key. As an extractor it answers 401 or 429 to a request without a valid key.
-pub(crate) struct Caller(pub Arc<ApiKey>);
+/// An authenticated API key. As an extractor it answers 401 or 429 to a request without a valid
+/// key.
+pub struct Caller(pub Arc<ApiKey>);
 
 impl Caller {
     /// Refuses with 403 unless the key has this permission.
-    pub(crate) fn may(&self, permission: Permission) -> Result<(), Failure> {
+    pub fn may(&self, permission: Permission) -> Result<(), Failure> {
         if self.0.permissions.has(permission) {
             return Ok(());
         }
@@ -46,12 +47,12 @@ impl Caller {
     }
 
     /// The records that the key may see.
-    pub(super) fn scope(&self) -> RecordScope {
+    pub fn scope(&self) -> RecordScope {
         RecordScope::of(&self.0)
     }
 
     /// Refuses with 429 if the key requests payments, payouts or resends too often.
-    pub(super) fn asks(&self, http: &Http) -> Result<(), Failure> {
+    pub fn asks(&self, http: &Http) -> Result<(), Failure> {
         let gateway = &http.app.gateway;
         let per_second = gateway.settings.snapshot().key_requests_per_second;
         Ok(gateway.key_limits.ask(self.0.key_id, per_second, Instant::now())?)
@@ -63,10 +64,14 @@ impl FromRequestParts<Arc<Http>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, http: &Arc<Http>) -> Result<Self, Failure> {
         let mut values = parts.headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (values.next(), values.next()) else { return Err(Failure::unauthorized(HOW)) };
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return Err(Failure::unauthorized(HOW));
+        };
         let peer = parts.extensions.get::<Peer>();
         let credentials = credentials(value.as_bytes());
-        let key = credentials.as_ref().and_then(|(name, secret)| http.app.gateway.keys.authenticate(name, secret));
+        let key = credentials
+            .as_ref()
+            .and_then(|(name, secret)| http.app.gateway.keys.authenticate(name, secret));
         if let Some(key) = key {
             if let Some(peer) = peer {
                 peer.permit.signed_in();
@@ -77,7 +82,8 @@ impl FromRequestParts<Arc<Http>> for Caller {
         let address = peer.map(|peer| client_address(peer.address.ip(), &parts.headers, &settings));
         match address.map_or(Ok(()), |address| http.throttle.failed(address, machine_now())) {
             Ok(()) => {
-                let is_broken = credentials.is_some_and(|(_, secret)| secret.ends_with(['\n', '\r']));
+                let is_broken =
+                    credentials.is_some_and(|(_, secret)| secret.ends_with(['\n', '\r']));
                 Err(Failure::unauthorized(if is_broken { LINE_BREAK } else { HOW }))
             }
             Err(retry_after_seconds) => Err(Failure::too_many_sign_ins(retry_after_seconds)),

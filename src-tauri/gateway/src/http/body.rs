@@ -14,15 +14,15 @@ use super::error_type::ErrorType;
 /// The largest body (interface, section 1).
 const BODY_MAX: usize = 64 * 1_024;
 
-/// Limit of bytes read from a body that is too large. Many clients read the answer only after they have sent the whole
-/// body.
+/// Limit of bytes read from a body that is too large. Many clients read the answer only after they
+/// have sent the whole body.
 const DRAIN_MAX: usize = 1_024 * 1_024;
 
 /// Time limit for reading a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The body of a call that needs none. Its size and type are checked, and its contents are ignored.
-pub(crate) struct Unused;
+pub struct Unused;
 
 impl<S: Send + Sync> FromRequest<S> for Unused {
     type Rejection = Failure;
@@ -34,13 +34,15 @@ impl<S: Send + Sync> FromRequest<S> for Unused {
 }
 
 /// The whole body, of any type.
-pub(super) async fn read_body(body: Body) -> Result<Bytes, Failure> {
+pub async fn read_body(body: Body) -> Result<Bytes, Failure> {
     let read = tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await;
-    read.map_err(|_| Failure::new(ErrorType::RequestTimeout, "The body did not arrive within 10 seconds"))?
+    read.map_err(|_| {
+        Failure::new(ErrorType::RequestTimeout, "The body did not arrive within 10 seconds")
+    })?
 }
 
 /// The whole body. Unless it is empty, it must be JSON that is not compressed.
-pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
+pub async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
     let body = read_body(body).await?;
     let message = if body.is_empty() {
         return Ok(body);
@@ -57,8 +59,12 @@ pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<By
 async fn read_bounded(body: Body) -> Result<Bytes, Failure> {
     let mut chunks = body.into_data_stream();
     let broken = |_| Failure::new(ErrorType::BrokenBody, "The body could not be read");
-    let Some(first) = chunks.next().await.transpose().map_err(broken)? else { return Ok(Bytes::new()) };
-    let Some(second) = chunks.next().await.transpose().map_err(broken)? else { return bounded(first) };
+    let Some(first) = chunks.next().await.transpose().map_err(broken)? else {
+        return Ok(Bytes::new());
+    };
+    let Some(second) = chunks.next().await.transpose().map_err(broken)? else {
+        return bounded(first);
+    };
     let mut whole = Vec::with_capacity(BODY_MAX.min(2 * (first.len() + second.len())));
     let mut next = Some(first);
     let mut then = Some(second);
@@ -96,5 +102,7 @@ fn says_json(headers: &HeaderMap) -> bool {
         name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
     });
     essence.trim().eq_ignore_ascii_case("application/json")
-        && charset.is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8"))
+        && charset.is_none_or(|charset| {
+            charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8")
+        })
 }

@@ -13,9 +13,9 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// A resend by GET, which existing clients use: it changes state although it is a GET.
 const RESEND: &str = "/v2/payments/notify/";
 
-/// Whether a call changes state and comes from another site's page, by the browser's headers `Sec-Fetch-Site` and
-/// `Origin`. Other programs send neither; older browsers send only `Origin`.
-pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &Settings) -> bool {
+/// Whether a call changes state and comes from another site's page, by the browser's headers
+/// `Sec-Fetch-Site` and `Origin`. Other programs send neither; older browsers send only `Origin`.
+pub fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &Settings) -> bool {
     let changes = !request.method().is_safe() || request.uri().path().starts_with(RESEND);
     let all = |name: &HeaderName| request.headers().get_all(name).iter();
     // Pages of other programs on this machine have the same host names, but other ports.
@@ -67,10 +67,15 @@ mod tests {
             ("GET", "/v2/payments/10/0", "sec-fetch-site", "cross-site", false),
             ("GET", "/pay/1/events", "origin", "https://evil.example", false),
         ] {
-            let request = Request::builder().method(method).uri(path).header(HOST, "localhost:7421");
+            let request =
+                Request::builder().method(method).uri(path).header(HOST, "localhost:7421");
             let request = request.header(name, value).body(()).unwrap();
             let listen = "127.0.0.1:7421".parse().unwrap();
-            assert_eq!(is_forged(&request, listen, &settings), forged, "{method} {path} {name}: {value}");
+            assert_eq!(
+                is_forged(&request, listen, &settings),
+                forged,
+                "{method} {path} {name}: {value}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The answer to a failed request: a JSON array of errors, a status and sometimes a header. An internal failure shows
-//! only a reference number, which the log repeats.
+//! The answer to a failed request: a JSON array of errors, a status and sometimes a header. An
+//! internal failure shows only a reference number, which the log repeats.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ const COUNT_MAX: usize = 200;
 
 /// The answer to a failed request.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     status: StatusCode,
     field_errors: Vec<FieldError>,
     header: Option<(HeaderName, HeaderValue)>,
@@ -48,56 +48,67 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// An error of the whole request.
-    pub(crate) fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
+    pub fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
         let field_errors = vec![FieldError::general(error_type.as_str(), message)];
         let status = error_type.status();
         let retry = (RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
-        Self { status, field_errors, header: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(retry) }
+        Self {
+            status,
+            field_errors,
+            header: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(retry),
+        }
     }
 
     /// 400 with every field error.
-    pub(crate) fn invalid(field_errors: Vec<FieldError>) -> Self {
+    pub fn invalid(field_errors: Vec<FieldError>) -> Self {
         Self { status: ErrorType::ValidationFailed.status(), field_errors, header: None }
     }
 
-    /// Whether a repetition may succeed, because the database could not be read or written for a moment.
-    pub(super) fn is_for_storage(&self) -> bool {
+    /// Whether a repetition may succeed, because the database could not be read or written for a
+    /// moment.
+    pub fn is_for_storage(&self) -> bool {
         self.field_errors.iter().any(|error| error.code == ErrorType::StorageUnavailable.as_str())
     }
 
     /// 404; `what` names the missing thing ("payment").
-    pub(crate) fn not_found(what: &str) -> Self {
+    pub fn not_found(what: &str) -> Self {
         Self::new(ErrorType::NotFound, format!("There is no such {what}"))
     }
 
     /// 401, with the only way to sign in.
-    pub(crate) fn unauthorized(message: &str) -> Self {
-        Self::new(ErrorType::Unauthorized, message)
-            .with(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Basic realm="Tillgate", charset="UTF-8""#))
+    pub fn unauthorized(message: &str) -> Self {
+        Self::new(ErrorType::Unauthorized, message).with(
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static(r#"Basic realm="Tillgate", charset="UTF-8""#),
+        )
     }
 
     /// 429 after too many failed sign-ins.
-    pub(crate) fn too_many_sign_ins(retry_after_seconds: u32) -> Self {
-        let message = "Too many failed sign-ins from this address: wait, then sign in with a valid key";
-        Self::new(ErrorType::TooManySignIns, message).with(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+    pub fn too_many_sign_ins(retry_after_seconds: u32) -> Self {
+        let message =
+            "Too many failed sign-ins from this address: wait, then sign in with a valid key";
+        Self::new(ErrorType::TooManySignIns, message)
+            .with(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
     }
 
     /// 405. The router adds `Allow`.
-    pub(crate) fn method_not_allowed(method: &Method) -> Self {
+    pub fn method_not_allowed(method: &Method) -> Self {
         let message = format!("{method} is not possible here");
         Self::new(ErrorType::MethodNotAllowed, message)
     }
 
     /// 500: the reason goes to the log under a reference number.
-    pub(crate) fn internal(reason: &dyn std::fmt::Display) -> Self {
-        let reference = SystemEntropy.id().map_or_else(|_| "unknown".to_owned(), |id| id.to_string()[..12].to_owned());
+    pub fn internal(reason: &dyn std::fmt::Display) -> Self {
+        let reference = SystemEntropy
+            .id()
+            .map_or_else(|_| "unknown".to_owned(), |id| id.to_string()[..12].to_owned());
         tracing::error!(reference, %reason, "a request failed");
         let message = format!("Something went wrong here; the log has it under {reference}");
         Self::new(ErrorType::InternalError, message)
     }
 
     /// The same answer with one more header.
-    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
     }
@@ -122,7 +133,9 @@ fn list(field_errors: &[FieldError]) -> String {
         if index > 0 && list.len() + object.len() + COUNT_MAX > LISTED_MAX {
             let message = format!("{} more errors are not listed here", field_errors.len() - index);
             list.push(',');
-            list.push_str(&json!({ "errorType": field_error.code, "message": message }).to_string());
+            list.push_str(
+                &json!({ "errorType": field_error.code, "message": message }).to_string(),
+            );
             break;
         }
         if index > 0 {
@@ -135,7 +148,8 @@ fn list(field_errors: &[FieldError]) -> String {
 }
 
 fn object(field_error: &FieldError) -> serde_json::Value {
-    let mut object = json!({ "errorType": field_error.code, "message": cut(&field_error.message, MESSAGE_MAX) });
+    let mut object =
+        json!({ "errorType": field_error.code, "message": cut(&field_error.message, MESSAGE_MAX) });
     if let Some(field) = &field_error.field {
         object["field"] = json!(cut(field, FIELD_MAX));
     }
@@ -162,9 +176,12 @@ impl From<StoreError> for Failure {
             return Self::internal(&error);
         }
         tracing::error!(%error, "a request was refused because nothing could be stored or read");
-        let changed_nothing = "Nothing can be stored or read at the moment, and nothing was changed";
+        let changed_nothing =
+            "Nothing can be stored or read at the moment, and nothing was changed";
         let message = match &error {
-            StoreError::TooManyReads | StoreError::OutOfFiles => format!("Nothing can be read at the moment: {error}"),
+            StoreError::TooManyReads | StoreError::OutOfFiles => {
+                format!("Nothing can be read at the moment: {error}")
+            }
             // SQLite's error may name files, so only the log has it.
             StoreError::CommitFailed(_) => format!("{changed_nothing}: the commit failed"),
             _ => format!("{changed_nothing}: {error}"),
@@ -182,7 +199,9 @@ impl From<KeyLimit> for Failure {
 
 impl From<DiskNearlyFull> for Failure {
     fn from(full: DiskNearlyFull) -> Self {
-        tracing::error!("a new record or a resend was refused because the disk is nearly full: make room");
+        tracing::error!(
+            "a new record or a resend was refused because the disk is nearly full: make room"
+        );
         Self::new(ErrorType::StorageUnavailable, full.to_string())
     }
 }
@@ -209,9 +228,14 @@ impl From<CreateError> for Failure {
             }
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
                 // The reason may hold SQLite's error, so only the merchant gets it.
-                Self::new(ErrorType::StorageUnavailable, "The Bitcoin chain's state cannot be stored at the moment")
+                Self::new(
+                    ErrorType::StorageUnavailable,
+                    "The Bitcoin chain's state cannot be stored at the moment",
+                )
             }
-            CreateError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
+            CreateError::WalletNotReady(_) => {
+                Self::new(ErrorType::WalletNotReady, error.to_string())
+            }
             CreateError::Wallet(error) => Self::internal(&error),
             CreateError::Entropy(error) => Self::internal(&error),
             CreateError::Store(error) => error.into(),
@@ -224,10 +248,14 @@ impl From<OfferError> for Failure {
         match error {
             OfferError::Invalid(field_errors) => Self::invalid(field_errors),
             OfferError::KeyReused => Self::new(ErrorType::IdempotencyKeyReused, error.to_string()),
-            OfferError::PaidBefore { .. } => Self::new(ErrorType::PayoutPaidBefore, error.to_string()),
+            OfferError::PaidBefore { .. } => {
+                Self::new(ErrorType::PayoutPaidBefore, error.to_string())
+            }
             OfferError::DiskNearlyFull(full) => full.into(),
             OfferError::Rate(unavailable) => unavailable.into(),
-            OfferError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
+            OfferError::WalletNotReady(_) => {
+                Self::new(ErrorType::WalletNotReady, error.to_string())
+            }
             OfferError::Entropy(error) => Self::internal(&error),
             OfferError::Store(error) => error.into(),
         }
@@ -246,10 +274,16 @@ impl From<RefundError> for Failure {
             | RefundError::Reversed
             | RefundError::ReturnedBefore { .. }
             | RefundError::Changed => Self::new(ErrorType::AnomalyNotOpen, error.to_string()),
-            RefundError::CoinsNotReady { .. } => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
-            RefundError::PaidBefore { .. } => Self::new(ErrorType::PayoutPaidBefore, error.to_string()),
+            RefundError::CoinsNotReady { .. } => {
+                Self::new(ErrorType::RefundCoinsGone, error.to_string())
+            }
+            RefundError::PaidBefore { .. } => {
+                Self::new(ErrorType::PayoutPaidBefore, error.to_string())
+            }
             // The payout may belong to another key, so its id is not shown.
-            RefundError::PaidByPayout { .. } => Self::new(ErrorType::PayoutPaidBefore, PAID_BY_PAYOUT),
+            RefundError::PaidByPayout { .. } => {
+                Self::new(ErrorType::PayoutPaidBefore, PAID_BY_PAYOUT)
+            }
             RefundError::Offer(error) => error.into(),
             RefundError::Outbox(error) => error.into(),
         }
@@ -263,12 +297,18 @@ impl From<ApproveError> for Failure {
             ApproveError::OfferExpired | ApproveError::OfferRejected(_) => {
                 Self::new(ErrorType::PayoutOfferExpired, error.to_string())
             }
-            ApproveError::NotPending(_) => Self::new(ErrorType::PayoutNotPending, error.to_string()),
+            ApproveError::NotPending(_) => {
+                Self::new(ErrorType::PayoutNotPending, error.to_string())
+            }
             ApproveError::RefundCoinsGone | ApproveError::RefundedBefore => {
                 Self::new(ErrorType::RefundCoinsGone, error.to_string())
             }
-            ApproveError::PaidBefore { .. } => Self::new(ErrorType::PayoutPaidBefore, error.to_string()),
-            ApproveError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
+            ApproveError::PaidBefore { .. } => {
+                Self::new(ErrorType::PayoutPaidBefore, error.to_string())
+            }
+            ApproveError::WalletNotReady(_) => {
+                Self::new(ErrorType::WalletNotReady, error.to_string())
+            }
             ApproveError::Limit(refusals) => Self::invalid(ApproveError::limit_errors(&refusals)),
             ApproveError::Outbox(error) => error.into(),
         }
@@ -314,7 +354,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_internal_failure_shows_only_a_reference_number() {
-        let (status, one) = answered(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
+        let (status, one) =
+            answered(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
         let (_, other) = answered(StoreError::BadValue("payments.state").into()).await;
         assert_eq!(status, 500);
         assert!(!one.contains("page 7") && !other.contains("payments.state"), "{one} {other}");
@@ -323,15 +364,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_failed_write_is_503() {
-        for error in [StoreError::DiskFull, StoreError::ReadOnly, StoreError::Locked, StoreError::Closed] {
+        for error in
+            [StoreError::DiskFull, StoreError::ReadOnly, StoreError::Locked, StoreError::Closed]
+        {
             let (status, body) = answered(error.into()).await;
             assert_eq!(status, 503);
             assert!(body.contains("STORAGE_UNAVAILABLE"), "{body}");
         }
         let (_, body) = answered(StoreError::DiskFull.into()).await;
-        assert!(body.contains("disk that holds the database is full"), "the cause is named: {body}");
+        assert!(
+            body.contains("disk that holds the database is full"),
+            "the cause is named: {body}"
+        );
         let source = std::io::Error::from_raw_os_error(24);
-        let (_, body) = answered(StoreError::Io { action: "opening the database", source }.into()).await;
+        let (_, body) =
+            answered(StoreError::Io { action: "opening the database", source }.into()).await;
         assert!(body.contains("opening the database failed: Too many open files"), "{body}");
         for error in [StoreError::TooManyReads, StoreError::OutOfFiles] {
             let cause = error.to_string();
@@ -342,8 +389,9 @@ mod tests {
 
     #[tokio::test]
     async fn shops_do_not_see_why_a_look_could_not_be_stored() {
-        let error =
-            CreateError::NotWatched(NotWatched::NotStored(tillgate_told::Telling::of_text("tillgate.db: page 7")));
+        let error = CreateError::NotWatched(NotWatched::NotStored(
+            tillgate_told::Telling::of_text("tillgate.db: page 7"),
+        ));
         let (status, body) = answered(error.into()).await;
         assert_eq!(status, 503);
         assert!(body.contains("STORAGE_UNAVAILABLE") && !body.contains("tillgate.db"), "{body}");
@@ -351,7 +399,9 @@ mod tests {
 
     #[test]
     fn a_long_refusal_lists_what_fits_and_counts_the_rest() {
-        let field_error = |n: usize| FieldError::invalid(format!("field{n}"), "must be \u{1}\u{1} something else");
+        let field_error = |n: usize| {
+            FieldError::invalid(format!("field{n}"), "must be \u{1}\u{1} something else")
+        };
         let few: Vec<FieldError> = (0..3).map(field_error).collect();
         assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&list(&few)).unwrap().len(), 3);
         let many: Vec<FieldError> = (0..8_000).map(field_error).collect();

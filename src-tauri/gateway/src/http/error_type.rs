@@ -1,5 +1,5 @@
-//! Every `errorType` that `/v2` answers, with its HTTP status. `docs/api.md` explains each to shops, and `openapi.json`
-//! lists them: `tests/description` compares the three.
+//! Every `errorType` that `/v2` answers, with its HTTP status. `docs/api.md` explains each to
+//! shops, and `openapi.json` lists them: `tests/description` compares the three.
 
 use axum::http::StatusCode;
 use tillgate_machine::field_errors::VALIDATION_FAILED;
@@ -9,7 +9,7 @@ use crate::payouts::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM};
 
 /// The kind of a failure: the stable part of an answer, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ErrorType {
+pub enum ErrorType {
     ValidationFailed,
     MalformedJson,
     BrokenBody,
@@ -45,12 +45,12 @@ pub(crate) enum ErrorType {
 
 impl ErrorType {
     /// Its name in the interface.
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         self.row().1
     }
 
     /// The HTTP status of an answer with this type.
-    pub(crate) const fn status(self) -> StatusCode {
+    pub const fn status(self) -> StatusCode {
         self.row().0
     }
 
@@ -75,7 +75,9 @@ impl ErrorType {
             Self::RefundCoinsGone => (StatusCode::CONFLICT, "REFUND_COINS_GONE"),
             Self::SandboxRefused => (StatusCode::CONFLICT, "SANDBOX_REFUSED"),
             Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE"),
-            Self::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE"),
+            Self::UnsupportedMediaType => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE")
+            }
             Self::HostNotAllowed => (StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED"),
             Self::TooManySignIns => (StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_SIGN_INS"),
             Self::KeyLimit => (StatusCode::TOO_MANY_REQUESTS, "KEY_LIMIT"),
@@ -91,9 +93,9 @@ impl ErrorType {
 
 #[cfg(test)]
 impl ErrorType {
-    /// All error types, in the order of the table in `docs/api.md`. The array's length is the last discriminant plus
-    /// one.
-    pub(super) const ALL: [Self; Self::TooManyFollowers as usize + 1] = [
+    /// All error types, in the order of the table in `docs/api.md`. The array's length is the last
+    /// discriminant plus one.
+    pub const ALL: [Self; Self::TooManyFollowers as usize + 1] = [
         Self::ValidationFailed,
         Self::MalformedJson,
         Self::BrokenBody,

@@ -1,5 +1,5 @@
-//! The host names that the gateway answers to. With DNS rebinding, a hostile page lets its own name resolve to this
-//! machine. The browser then sends that name as `Host`, and the request is refused.
+//! The host names that the gateway answers to. With DNS rebinding, a hostile page lets its own name
+//! resolve to this machine. The browser then sends that name as `Host`, and the request is refused.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,11 +9,12 @@ use url::Url;
 
 use crate::settings::Settings;
 
-/// Whether a request's host is ours: the listen address, this machine's loopback names, `allowedHosts` or the public
-/// URL's authority. A name in `allowedHosts` counts with any port, because a hostile page has another name.
-pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settings: &Settings) -> bool {
-    // A whole URL as the request's target takes precedence over the header (RFC 9112, 3.2.2). The header must still
-    // occur exactly once.
+/// Whether a request's host is ours: the listen address, this machine's loopback names,
+/// `allowedHosts` or the public URL's authority. A name in `allowedHosts` counts with any port,
+/// because a hostile page has another name.
+pub fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settings: &Settings) -> bool {
+    // A whole URL as the request's target takes precedence over the header (RFC 9112, 3.2.2). The
+    // header must still occur exactly once.
     let mut values = headers.get_all(HOST).iter();
     let (Some(header), None) = (values.next(), values.next()) else { return false };
     let authority = match uri.authority() {
@@ -35,14 +36,16 @@ fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
 }
 
 /// Whether a URL's host is the listen address or a name of this machine.
-pub(super) fn is_listened_at(authority: &str, listen: SocketAddr) -> bool {
-    split(authority).is_some_and(|(host, _)| parse_ip(host) == Some(listen.ip()) || is_this_machine(host))
+pub fn is_listened_at(authority: &str, listen: SocketAddr) -> bool {
+    split(authority)
+        .is_some_and(|(host, _)| parse_ip(host) == Some(listen.ip()) || is_this_machine(host))
 }
 
 /// Whether a URL's host is one of `allowedHosts`.
-pub(super) fn is_allowed(authority: &str, settings: &Settings) -> bool {
-    split(authority)
-        .is_some_and(|(host, _)| settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host)))
+pub fn is_allowed(authority: &str, settings: &Settings) -> bool {
+    split(authority).is_some_and(|(host, _)| {
+        settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
+    })
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -70,7 +73,9 @@ fn split(authority: &str) -> Option<(&str, Option<u16>)> {
     match rest.strip_prefix(':') {
         None if rest.is_empty() => Some((host, None)),
         None => None,
-        Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => Some((host, Some(port.parse().ok()?))),
+        Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some((host, Some(port.parse().ok()?)))
+        }
         Some(_) => None,
     }
 }
@@ -93,8 +98,17 @@ mod tests {
         for authority in ["127.0.0.1:7421", "localhost:7421", "LOCALHOST", "[::1]:7421"] {
             assert!(ours(authority, "127.0.0.1:7421", &[], None), "{authority}");
         }
-        let foreign = ["127.0.0.2:7421", "evil.example", "localhost.evil.example:7421", "evil.example:7421"];
-        let broken = ["", ":7421", "localhost:7421:1", "localhost:+7421", "[::1", "[::1]x", "127.0.0.1:99999"];
+        let foreign =
+            ["127.0.0.2:7421", "evil.example", "localhost.evil.example:7421", "evil.example:7421"];
+        let broken = [
+            "",
+            ":7421",
+            "localhost:7421:1",
+            "localhost:+7421",
+            "[::1",
+            "[::1]x",
+            "127.0.0.1:99999",
+        ];
         for authority in foreign.into_iter().chain(broken) {
             assert!(!ours(authority, "127.0.0.1:7421", &[], None), "{authority}");
         }

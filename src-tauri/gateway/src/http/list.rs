@@ -24,14 +24,15 @@ const BEGIN: &str = r#"{"items":["#;
 /// Parts of a list that are rendered ahead of its client.
 const PARTS_AHEAD: usize = 1;
 
-/// Answers a list. A short list is rendered at once. A long list is rendered in parts while its client reads, each part
-/// from its own snapshot. A slow client thus holds few records in memory, and does not block the truncation of the WAL.
-/// Each part is read under a permit of the key `key_id`.
+/// Answers a list. A short list is rendered at once. A long list is rendered in parts while its
+/// client reads, each part from its own snapshot. A slow client thus holds few records in memory,
+/// and does not block the truncation of the WAL. Each part is read under a permit of the key
+/// `key_id`.
 ///
 /// # Errors
-/// The beginning cannot be read, or too many long lists of the key are still being read. A later error breaks the
-/// answer off.
-pub(super) async fn list_answer<K: Send + 'static>(
+/// The beginning cannot be read, or too many long lists of the key are still being read. A later
+/// error breaks the answer off.
+pub async fn list_answer<K: Send + 'static>(
     http: &Arc<Http>,
     key_id: i64,
     (limit, offset): (u32, u64),
@@ -45,7 +46,9 @@ pub(super) async fn list_answer<K: Send + 'static>(
     };
     let (first, list) = read_on_another_thread(http, Long::List, key_id, begin).await?;
     let count = list.items_count();
-    let end = format!(r#"],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#);
+    let end = format!(
+        r#"],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#
+    );
     let mut begun = String::with_capacity(BEGIN.len() + first.len() + end.len());
     begun.push_str(BEGIN);
     begun.push_str(&first);
@@ -117,7 +120,9 @@ mod tests {
     #[tokio::test]
     async fn a_list_holds_its_permit_until_it_is_read_or_dropped() {
         let world = World::new().await;
-        let long = |_: &Snapshot<'_>| Ok(RecordList::new(2, vec![0u8, 1], |_, _| Ok(Some("1".repeat(100_000)))));
+        let long = |_: &Snapshot<'_>| {
+            Ok(RecordList::new(2, vec![0u8, 1], |_, _| Ok(Some("1".repeat(100_000)))))
+        };
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let begin = async || list_answer(&http, 7, (2, 0), long).await;
         let mut unread = Vec::new();
@@ -144,9 +149,11 @@ mod tests {
         let (begun, mut has_begun) = unbounded_channel();
         let (go_on, may_go_on) = channel::<()>();
         let may_go_on = Arc::new(Mutex::new(may_go_on));
-        // One list for each read that the database allows at once. Lists that are being read wait until `go_on` is dropped.
+        // One list for each read that the database allows at once. Lists that are being read wait
+        // until `go_on` is dropped.
         for _ in 0..48 {
-            let (http, begun, may_go_on) = (Arc::clone(&http), begun.clone(), Arc::clone(&may_go_on));
+            let (http, begun, may_go_on) =
+                (Arc::clone(&http), begun.clone(), Arc::clone(&may_go_on));
             let query = move |_: &Snapshot<'_>| {
                 begun.send(()).unwrap();
                 let _ = may_go_on.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -159,7 +166,8 @@ mod tests {
         }
         let other = list_answer(&http, 2, (1, 0), |_| Ok(nothing())).await;
         let watcher = world.gateway.store.read(|reader| reader.tip_height());
-        // All lists of key 1 that could begin have begun, because they were requested before the other key's list.
+        // All lists of key 1 that could begin have begun, because they were requested before the
+        // other key's list.
         let more = has_begun.try_recv();
         drop(go_on);
         assert!(other.is_ok(), "{other:?}");

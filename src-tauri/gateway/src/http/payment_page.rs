@@ -1,6 +1,6 @@
-//! The hosted payment page (interface, section 8), rendered here as HTML that works without scripts. With scripts it
-//! counts down and follows the payment live. It sets no cookie, loads nothing from a third party, and shows only facts
-//! of the record.
+//! The hosted payment page (interface, section 8), rendered here as HTML that works without
+//! scripts. With scripts it counts down and follows the payment live. It sets no cookie, loads
+//! nothing from a third party, and shows only facts of the record.
 
 mod brand;
 mod events;
@@ -16,7 +16,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path, RawQuery, State};
 use axum::http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
+    REFERRER_POLICY, RETRY_AFTER,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -46,7 +47,7 @@ const RETRY_AFTER_SECONDS: u32 = 15;
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The page and its events.
-pub(super) fn routes() -> Router<Arc<Http>> {
+pub fn routes() -> Router<Arc<Http>> {
     Router::new()
         .route("/pay/{payment_id}", get(page).post(take_address))
         .route("/pay/{payment_id}/", get(page).post(take_address))
@@ -76,7 +77,8 @@ async fn page(
     html_answer(StatusCode::OK, html::page(&view, at_ms, &nonce, texts), &nonce)
 }
 
-/// `POST /pay/{paymentId}`: the form in which a customer gives the address of a refund. It works without scripts.
+/// `POST /pay/{paymentId}`: the form in which a customer gives the address of a refund. It works
+/// without scripts.
 async fn take_address(
     State(http): State<Arc<Http>>,
     RawQuery(query): RawQuery,
@@ -86,21 +88,26 @@ async fn take_address(
 ) -> Result<Response, Failure> {
     let form = read_body(body).await?;
     let field = url::form_urlencoded::parse(&form).find(|(name, _)| name == html::ADDRESS_FIELD);
-    let given: String = field.map(|(_, value)| value.chars().take(html::ADDRESS_MAX).collect()).unwrap_or_default();
-    let (nonce, texts) = (nonce(http.app.gateway.entropy.as_ref())?, texts_for(query.as_deref(), &headers));
+    let given: String =
+        field.map(|(_, value)| value.chars().take(html::ADDRESS_MAX).collect()).unwrap_or_default();
+    let (nonce, texts) =
+        (nonce(http.app.gateway.entropy.as_ref())?, texts_for(query.as_deref(), &headers));
     let Some(view) = load(&http, &id).await? else {
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, texts), &nonce);
     };
     let payment = id.parse().map_err(|_| Failure::not_found("payment"))?;
     match anomalies::answer(&http.app.gateway, payment, &given).await {
-        // A reload of the answer must not send the form again. If somebody answered before, the page shows that answer.
+        // A reload of the answer must not send the form again. If somebody answered before, the
+        // page shows that answer.
         Ok(()) | Err(AnswerError::NotAsked) => {
             let same_path = format!("?{}", query.unwrap_or_default());
             Ok((StatusCode::SEE_OTHER, [(LOCATION, same_path)]).into_response())
         }
-        Err(AnswerError::Address(_) | AnswerError::Own) => {
-            html_answer(StatusCode::UNPROCESSABLE_ENTITY, html::wrong_address(&view, &given, &nonce, texts), &nonce)
-        }
+        Err(AnswerError::Address(_) | AnswerError::Own) => html_answer(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            html::wrong_address(&view, &given, &nonce, texts),
+            &nonce,
+        ),
         Err(AnswerError::Store(error)) => Err(error.into()),
     }
 }
@@ -108,7 +115,8 @@ async fn take_address(
 /// The texts in the language that the shop's link names by `?lang=`, else in the browser's.
 fn texts_for(query: Option<&str>, headers: &HeaderMap) -> &'static Texts {
     let parameters = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-    let named = parameters.filter(|(name, _)| name == "lang").find_map(|(_, tag)| texts::of_tag(&tag));
+    let named =
+        parameters.filter(|(name, _)| name == "lang").find_map(|(_, tag)| texts::of_tag(&tag));
     named.unwrap_or_else(|| {
         let accepted = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         texts::for_browser(accepted.unwrap_or_default())
@@ -134,7 +142,8 @@ async fn follow(
             .with(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
     };
     let mut events =
-        events::stream(Arc::clone(&http), id, texts_for(query.as_deref(), &headers), permit).into_response();
+        events::stream(Arc::clone(&http), id, texts_for(query.as_deref(), &headers), permit)
+            .into_response();
     events.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     Ok(holding(events, peer.permit.streams()))
 }
@@ -155,7 +164,8 @@ fn html_answer(status: StatusCode, html: String, nonce: &str) -> Result<Response
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CONTENT_SECURITY_POLICY, policy),
-        // With `no-referrer`, browsers send the page's own form with `Origin: null`, as a stranger's.
+        // With `no-referrer`, browsers send the page's own form with `Origin: null`, as a
+        // stranger's.
         (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];

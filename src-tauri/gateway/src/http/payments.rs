@@ -38,7 +38,7 @@ const NEW: &str = "/v2/payments/new";
 const IDEMPOTENCY_KEY_MAX: usize = 255;
 
 /// `POST /v2/payments/new`
-pub(super) async fn create(
+pub async fn create(
     State(http): State<Arc<Http>>,
     caller: Caller,
     request: Request,
@@ -54,8 +54,15 @@ pub(super) async fn create(
         draft.field_errors.push(field_error);
         None
     });
-    let once =
-        key.map(|key| Once::new(caller.0.key_id, NEW, key, parts.uri.query().unwrap_or_default(), &canonical(&object)));
+    let once = key.map(|key| {
+        Once::new(
+            caller.0.key_id,
+            NEW,
+            key,
+            parts.uri.query().unwrap_or_default(),
+            &canonical(&object),
+        )
+    });
     let key = caller.0;
     let author = Author {
         key_id: Some(key.key_id),
@@ -70,7 +77,7 @@ pub(super) async fn create(
 }
 
 /// `GET /v2/payments/{paymentId}`
-pub(super) async fn get(
+pub async fn get(
     State(http): State<Arc<Http>>,
     caller: Caller,
     _: NoQuery,
@@ -79,8 +86,8 @@ pub(super) async fn get(
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
     let scope = caller.scope();
-    // A short record is read on the connection's own thread, which is faster than a change of threads. A long record is
-    // read on the threads for lists.
+    // A short record is read on the connection's own thread, which is faster than a change of
+    // threads. A long record is read on the threads for lists.
     let record = match payments::find(&http.app.gateway, &id, scope)? {
         Lookup::Nothing => None,
         Lookup::Short(record) => Some(record),
@@ -95,7 +102,7 @@ pub(super) async fn get(
 }
 
 /// `GET /v2/payments/{limit}/{offset}`
-pub(super) async fn list(
+pub async fn list(
     State(http): State<Arc<Http>>,
     caller: Caller,
     page: Result<PageOf, Failure>,
@@ -123,7 +130,7 @@ pub(super) async fn list(
 }
 
 /// `POST /v2/payments/notify/{paymentId}`
-pub(super) async fn notify(
+pub async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
     _: NoQuery,
@@ -136,7 +143,7 @@ pub(super) async fn notify(
 }
 
 /// `GET /v2/payments/notify/{paymentId}`, which existing clients use.
-pub(super) async fn notify_deprecated(
+pub async fn notify_deprecated(
     http: State<Arc<Http>>,
     caller: Caller,
     no_query: NoQuery,
@@ -147,25 +154,28 @@ pub(super) async fn notify_deprecated(
 }
 
 /// The script of the address by which a list is filtered.
-pub(super) fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
+pub fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
     let address = query.read("address", |text| match address::foreign_character(text) {
         Some(foreign) => Err(foreign.to_string()),
-        None => text.parse::<bitcoin::Address<NetworkUnchecked>>().map_err(|_| "must be a Bitcoin address".to_owned()),
+        None => text
+            .parse::<bitcoin::Address<NetworkUnchecked>>()
+            .map_err(|_| "must be a Bitcoin address".to_owned()),
     })?;
     // Another network's address matches no payment, because no payment here has its script.
     Some(address.assume_checked().script_pubkey())
 }
 
 /// The request's Idempotency-Key, if it has one.
-pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
     match (key, values.next()) {
         (Some(key), None) => Ok(Some(key.to_owned())),
-        _ => {
-            Err(FieldError::invalid("Idempotency-Key", "must be given once, with 1 to 255 printable ASCII characters"))
-        }
+        _ => Err(FieldError::invalid(
+            "Idempotency-Key",
+            "must be given once, with 1 to 255 printable ASCII characters",
+        )),
     }
 }
 
@@ -175,7 +185,9 @@ fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
     if let Some(urls) = object.object("redirectUrls", &mut field_errors) {
         let kinds = RedirectKind::ALL.map(RedirectKind::as_str);
         let unknown = urls.members().map(|(name, _)| name).filter(|name| !kinds.contains(name));
-        field_errors.extend(unknown.map(|name| FieldError::invalid(format!("redirectUrls.{name}"), one_of(&kinds))));
+        field_errors.extend(
+            unknown.map(|name| FieldError::invalid(format!("redirectUrls.{name}"), one_of(&kinds))),
+        );
         for kind in RedirectKind::ALL {
             let url = urls.url(kind.as_str(), kind.field(), &mut field_errors);
             redirect_urls.extend(url.map(|url| (kind, url)));
@@ -185,7 +197,11 @@ fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
         amount: object.number("amount", &mut field_errors),
         currency: object.string("currency", &mut field_errors),
         notification_url: object.url("notificationUrl", "notificationUrl", &mut field_errors),
-        anomaly_notification_url: object.url("anomalyNotificationUrl", "anomalyNotificationUrl", &mut field_errors),
+        anomaly_notification_url: object.url(
+            "anomalyNotificationUrl",
+            "anomalyNotificationUrl",
+            &mut field_errors,
+        ),
         message: object.string("message", &mut field_errors),
         merchant_transaction_id: object.string("merchantTransactionId", &mut field_errors),
         redirect_urls,

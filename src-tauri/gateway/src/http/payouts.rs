@@ -30,7 +30,8 @@ use crate::anomalies::{self, RefundRequest};
 use crate::canonical_json::canonical;
 use crate::notifications::resend;
 use crate::payouts::{
-    self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Permit, Requester,
+    self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Permit,
+    Requester,
 };
 use crate::records::{PAGE_MAX, Snapshot};
 
@@ -42,7 +43,7 @@ const DEFAULT_LIMIT: &str = "50";
 const OLD_TXID: &str = "transactionId";
 
 /// `POST /v2/payouts`
-pub(super) async fn create(
+pub async fn create(
     State(http): State<Arc<Http>>,
     caller: Caller,
     request: Request,
@@ -69,8 +70,11 @@ pub(super) async fn create(
         None
     });
     let (scope, key) = (caller.scope(), caller.0);
-    let requester =
-        Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: key.notify_hosts.clone() };
+    let requester = Requester {
+        key_id: Some(key.key_id),
+        name: key.name.clone(),
+        notify_hosts: key.notify_hosts.clone(),
+    };
     let permit = reckoning(&http, key.key_id);
     let offer = OfferRequest { requester, draft, is_approved, once, permit, again };
     let gateway = &http.app.gateway;
@@ -88,7 +92,7 @@ pub(super) async fn create(
 }
 
 /// `POST /v2/payouts/approve`
-pub(super) async fn approve(
+pub async fn approve(
     State(http): State<Arc<Http>>,
     caller: Caller,
     _: NoQuery,
@@ -106,12 +110,13 @@ pub(super) async fn approve(
         return Err(Failure::invalid(field_errors));
     };
     let id = id.parse().map_err(|_| Failure::not_found("payout"))?;
-    let approver = Approver { name: caller.0.name.clone(), scope: caller.scope(), is_person: false };
+    let approver =
+        Approver { name: caller.0.name.clone(), scope: caller.scope(), is_person: false };
     Ok(json_answer(payouts::approve(&http.app.gateway, id, approver).await?))
 }
 
 /// `GET /v2/payouts/{payoutId}`
-pub(super) async fn get(
+pub async fn get(
     State(http): State<Arc<Http>>,
     caller: Caller,
     _: NoQuery,
@@ -119,13 +124,14 @@ pub(super) async fn get(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
     let RecordId(id) = id?;
-    // Read on the connection's own thread: one row by its key takes less time than a change of threads.
+    // Read on the connection's own thread: one row by its key takes less time than a change of
+    // threads.
     let record = payouts::record(&http.app.gateway, &id, caller.scope())?;
     Ok(json_answer(record.ok_or_else(|| Failure::not_found("payout"))?))
 }
 
 /// `GET /v2/payouts`
-pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Response {
+pub async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Response {
     let is_old = Query::of(&uri).has(OLD_TXID);
     let answer = list_new(http, caller, &uri).await.into_response();
     if is_old { deprecated(answer, None) } else { answer }
@@ -157,7 +163,11 @@ async fn list_new(http: Arc<Http>, caller: Caller, uri: &Uri) -> Result<Response
 }
 
 /// `GET /v2/payouts/limit`
-pub(super) async fn limit(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+pub async fn limit(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
     let mut query = Query::of(&uri);
     let currency = query.text("currency");
@@ -169,7 +179,11 @@ pub(super) async fn limit(State(http): State<Arc<Http>>, caller: Caller, uri: Ur
 }
 
 /// `GET /v2/estimate-payout/fiat-to-btc`
-pub(super) async fn fiat_to_btc(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+pub async fn fiat_to_btc(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
     let mut query = Query::of(&uri);
     let amount = EstimateAmount::Fiat(query.text("fiatAmount").map(Into::into));
@@ -177,7 +191,11 @@ pub(super) async fn fiat_to_btc(State(http): State<Arc<Http>>, caller: Caller, u
 }
 
 /// `GET /v2/estimate-payout/btc-to-fiat`
-pub(super) async fn btc_to_fiat(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+pub async fn btc_to_fiat(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    uri: Uri,
+) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
     let mut query = Query::of(&uri);
     let amount = EstimateAmount::Btc(query.text("btcAmount").map(Into::into));
@@ -201,7 +219,7 @@ async fn estimate(
 }
 
 /// `POST /v2/payouts/notify/{id}`
-pub(super) async fn notify(
+pub async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
     _: NoQuery,
@@ -244,9 +262,16 @@ fn txid(query: &mut Query<'_>) -> Option<Txid> {
 }
 
 /// The request's idempotency, if it has an Idempotency-Key.
-fn once(caller: &Caller, headers: &HeaderMap, uri: &Uri, body: &JsonObject<'_>) -> Result<Option<Once>, FieldError> {
+fn once(
+    caller: &Caller,
+    headers: &HeaderMap,
+    uri: &Uri,
+    body: &JsonObject<'_>,
+) -> Result<Option<Once>, FieldError> {
     let key = idempotency_key(headers)?;
-    Ok(key.map(|key| Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), &canonical(body))))
+    Ok(key.map(|key| {
+        Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), &canonical(body))
+    }))
 }
 
 fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {

@@ -7,8 +7,9 @@ use crate::settings::Settings;
 /// The beginnings of all served paths.
 const SERVED: [&str; 4] = ["/pay/", "/v2/", "/favicon.ico", "/sandbox"];
 
-/// The request without the path of `publicUrl` in front. A path that is served as it stands is kept.
-pub(super) fn without_prefix<B>(mut request: Request<B>, settings: &Settings) -> Request<B> {
+/// The request without the path of `publicUrl` in front. A path that is served as it stands is
+/// kept.
+pub fn without_prefix<B>(mut request: Request<B>, settings: &Settings) -> Request<B> {
     if let Some(url) = settings.public_url()
         && let Some(uri) = stripped(request.uri(), url.path())
     {

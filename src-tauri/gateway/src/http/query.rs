@@ -1,5 +1,5 @@
-//! Query parameters. Each is parsed, and all field errors are collected. An unknown parameter is an error: a filter
-//! that is misspelled must not list everything.
+//! Query parameters. Each is parsed, and all field errors are collected. An unknown parameter is an
+//! error: a filter that is misspelled must not list everything.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -18,8 +18,9 @@ use super::error::Failure;
 const VALUES_MAX: usize = 16;
 
 /// The parameters of one request, and their field errors.
-pub(super) struct Query<'a> {
-    /// The query of the URI. It is searched for each name, so that unused parameters take no memory.
+pub struct Query<'a> {
+    /// The query of the URI. It is searched for each name, so that unused parameters take no
+    /// memory.
     text: &'a str,
     /// The names that were read.
     known: Vec<&'static str>,
@@ -27,7 +28,7 @@ pub(super) struct Query<'a> {
 }
 
 /// The query of a call that takes none.
-pub(super) struct NoQuery;
+pub struct NoQuery;
 
 impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
     type Rejection = Failure;
@@ -38,12 +39,12 @@ impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
 }
 
 impl<'a> Query<'a> {
-    pub(super) fn of(uri: &'a Uri) -> Self {
+    pub fn of(uri: &'a Uri) -> Self {
         Self { text: uri.query().unwrap_or_default(), known: Vec::new(), field_errors: Vec::new() }
     }
 
     /// A parameter that may be given once.
-    pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
+    pub fn text(&mut self, name: &'static str) -> Option<String> {
         let mut values = self.values(name);
         let value = values.next();
         if values.next().is_some() {
@@ -62,13 +63,13 @@ impl<'a> Query<'a> {
     }
 
     /// A parameter that may be given once, parsed as `T`; `what` follows its name in a field error.
-    pub(super) fn parsed<T: FromStr>(&mut self, name: &'static str, what: &str) -> Option<T> {
+    pub fn parsed<T: FromStr>(&mut self, name: &'static str, what: &str) -> Option<T> {
         let text = self.text(name)?;
         self.parse(name, &text, what)
     }
 
     /// A parameter that may be given once. `read` parses it, or gives the text of the field error.
-    pub(super) fn read<T, E: Display>(
+    pub fn read<T, E: Display>(
         &mut self,
         name: &'static str,
         read: impl FnOnce(&str) -> Result<T, E>,
@@ -78,12 +79,12 @@ impl<'a> Query<'a> {
     }
 
     /// Whether a parameter was given.
-    pub(super) fn has(&mut self, name: &'static str) -> bool {
+    pub fn has(&mut self, name: &'static str) -> bool {
         self.values(name).next().is_some()
     }
 
     /// A parameter that may be given several times.
-    pub(super) fn all<T: FromStr>(&mut self, name: &'static str, what: &str) -> Vec<T> {
+    pub fn all<T: FromStr>(&mut self, name: &'static str, what: &str) -> Vec<T> {
         let texts: Vec<_> = self.values(name).take(VALUES_MAX + 1).collect();
         if texts.len() > VALUES_MAX {
             self.field_error(name, &format!("may be given {VALUES_MAX} times at most"));
@@ -93,10 +94,11 @@ impl<'a> Query<'a> {
     }
 
     /// A time in ISO 8601.
-    pub(super) fn time(&mut self, name: &'static str) -> Option<Timestamp> {
+    pub fn time(&mut self, name: &'static str) -> Option<Timestamp> {
         let text = self.text(name)?;
         // The "+" of an offset arrives as a space if it was not encoded.
-        let time = Timestamp::parse_iso(&text).or_else(|_| Timestamp::parse_iso(&text.replace(' ', "+")));
+        let time =
+            Timestamp::parse_iso(&text).or_else(|_| Timestamp::parse_iso(&text.replace(' ', "+")));
         if time.is_err() {
             self.field_error(name, "must be a time like 2026-01-12T12:06:20Z");
         }
@@ -104,7 +106,7 @@ impl<'a> Query<'a> {
     }
 
     /// A page's limit, from the query or the path.
-    pub(super) fn limit(&mut self, text: &str, max: u32) -> u32 {
+    pub fn limit(&mut self, text: &str, max: u32) -> u32 {
         let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit) && is_digits(text));
         if limit.is_none() {
             self.field_error("limit", &format!("must be a whole number from 1 to {max}"));
@@ -113,22 +115,25 @@ impl<'a> Query<'a> {
     }
 
     /// A page's offset, from the query or the path.
-    pub(super) fn offset(&mut self, text: &str) -> u64 {
-        let offset = text.parse().ok().filter(|offset| i64::try_from(*offset).is_ok() && is_digits(text));
+    pub fn offset(&mut self, text: &str) -> u64 {
+        let offset =
+            text.parse().ok().filter(|offset| i64::try_from(*offset).is_ok() && is_digits(text));
         if offset.is_none() {
             self.field_error("offset", "must be a whole number from 0");
         }
         offset.unwrap_or(0)
     }
 
-    /// Returns every field error, for a use case that adds its own. All parameters of the call must have been read.
-    pub(super) fn into_field_errors(mut self) -> Vec<FieldError> {
+    /// Returns every field error, for a use case that adds its own. All parameters of the call must
+    /// have been read.
+    pub fn into_field_errors(mut self) -> Vec<FieldError> {
         self.name_unknown();
         self.field_errors
     }
 
-    /// Refuses the request if there are field errors. All parameters of the call must have been read.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    /// Refuses the request if there are field errors. All parameters of the call must have been
+    /// read.
+    pub fn finish(self) -> Result<(), Failure> {
         let field_errors = self.into_field_errors();
         if field_errors.is_empty() { Ok(()) } else { Err(Failure::invalid(field_errors)) }
     }
@@ -136,13 +141,15 @@ impl<'a> Query<'a> {
     /// Adds a field error for each name that was never read.
     fn name_unknown(&mut self) {
         let names = form_urlencoded::parse(self.text.as_bytes()).map(|(name, _)| name);
-        let unknown: BTreeSet<_> = names.filter(|name| !self.known.contains(&name.as_ref())).collect();
+        let unknown: BTreeSet<_> =
+            names.filter(|name| !self.known.contains(&name.as_ref())).collect();
         let taken = match self.known.as_slice() {
             [] => "no parameters".to_owned(),
             known => known.join(", "),
         };
         let what = format!("is not known here: this call takes {taken}");
-        self.field_errors.extend(unknown.into_iter().map(|name| FieldError::invalid(name.into_owned(), &what)));
+        self.field_errors
+            .extend(unknown.into_iter().map(|name| FieldError::invalid(name.into_owned(), &what)));
     }
 
     fn parse<T: FromStr>(&mut self, name: &'static str, text: &str, what: &str) -> Option<T> {
@@ -154,13 +161,13 @@ impl<'a> Query<'a> {
     }
 
     /// Adds a parameter's field error.
-    pub(super) fn field_error(&mut self, name: &'static str, what: &str) {
+    pub fn field_error(&mut self, name: &'static str, what: &str) {
         self.field_errors.push(FieldError::invalid(name, what));
     }
 }
 
 /// The end of a field error's text, for a parameter with a fixed set of values.
-pub(super) fn one_of(names: &[&str]) -> String {
+pub fn one_of(names: &[&str]) -> String {
     match names {
         [all_but_last @ .., last] if !all_but_last.is_empty() => {
             format!("must be {} or {last}", all_but_last.join(", "))

@@ -14,7 +14,11 @@ use super::state::Http;
 use crate::records::rates_record;
 
 /// `GET /v2/rates`
-pub(super) async fn get(State(http): State<Arc<Http>>, caller: Caller, _: NoQuery) -> Result<Response, Failure> {
+pub async fn get(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    _: NoQuery,
+) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let gateway = &http.app.gateway;
     let settings = gateway.settings.snapshot();

@@ -1,5 +1,5 @@
-//! Limits the long reads that run at once, in total and for each API key. The watcher, the notifier and the panel thus
-//! can always read.
+//! Limits the long reads that run at once, in total and for each API key. The watcher, the notifier
+//! and the panel thus can always read.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,16 +10,14 @@ use tillgate_store::StoreError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Reads that may take long. Each kind has permits of its own, so that a key's lists do not block its records. The
-/// database allows 48 reads at once (`store/readers.rs`). Short reads over HTTP need no permit: at most 4 threads
-/// serve connections, and each runs one read.
+/// Reads that may take long. Each kind has permits of its own, so that a key's lists do not block
+/// its records. The database allows 48 reads at once (`store/readers.rs`). Short reads over HTTP
+/// need no permit: at most 4 threads serve connections, and each runs one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Long {
+pub enum Long {
     /// A part of a list.
     List,
-    /// A record with its transactions.
     Record,
-    /// The choice of a payout's coins.
     CoinChoice,
 }
 
@@ -37,11 +35,12 @@ impl Long {
 /// Time that a read waits for its permit: the same as the database's wait for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// The payment pages need no sign-in. Together they share the permits of one API key under this number.
-pub(super) const PAGES: i64 = i64::MIN;
+/// The payment pages need no sign-in. Together they share the permits of one API key under this
+/// number.
+pub const PAGES: i64 = i64::MIN;
 
 /// The permits that are left.
-pub(super) struct ReadPermits {
+pub struct ReadPermits {
     lists: Permits,
     records: Permits,
     coin_choices: Permits,
@@ -54,8 +53,9 @@ struct Permits {
     keys: Mutex<HashMap<i64, Arc<Semaphore>>>,
 }
 
-/// The permit for one read. The read owns it, because the read continues even if its client has gone.
-pub(super) struct ReadPermit {
+/// The permit for one read. The read owns it, because the read continues even if its client has
+/// gone.
+pub struct ReadPermit {
     _of_key: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
@@ -82,7 +82,7 @@ impl ReadPermits {
     ///
     /// # Errors
     /// [`StoreError::TooManyReads`] if none came free in time.
-    pub(super) async fn take(&self, kind: Long, key_id: i64) -> Result<ReadPermit, StoreError> {
+    pub async fn take(&self, kind: Long, key_id: i64) -> Result<ReadPermit, StoreError> {
         let permits = match kind {
             Long::List => &self.lists,
             Long::Record => &self.records,
@@ -90,7 +90,9 @@ impl ReadPermits {
         };
         let of_key = {
             let mut keys = permits.keys.lock();
-            Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(permits.of_key_max))))
+            Arc::clone(
+                keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(permits.of_key_max))),
+            )
         };
         let both = async {
             // The key's permit is taken first, so that a key at its limit holds no shared permit.
@@ -161,7 +163,12 @@ mod tests {
             }
         }
         let get = |payment: &PaymentRow| {
-            payments::get(State(Arc::clone(&http)), Caller(Arc::clone(&key)), NoQuery, Ok(RecordId(payment.payment.id)))
+            payments::get(
+                State(Arc::clone(&http)),
+                Caller(Arc::clone(&key)),
+                NoQuery,
+                Ok(RecordId(payment.payment.id)),
+            )
         };
         let mut held = Vec::new();
         for _ in 0..4 {
@@ -172,8 +179,13 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         let mut record = pin!(get(&paid));
         assert!(record.as_mut().poll(&mut context).is_pending());
-        let mut resend =
-            pin!(anomalies::notify(State(Arc::clone(&http)), Caller(Arc::clone(&key)), NoQuery, id, Ok(Unused)));
+        let mut resend = pin!(anomalies::notify(
+            State(Arc::clone(&http)),
+            Caller(Arc::clone(&key)),
+            NoQuery,
+            id,
+            Ok(Unused)
+        ));
         assert!(resend.as_mut().poll(&mut context).is_pending());
         drop(held);
         assert_eq!(record.await.unwrap().status(), 200);
@@ -187,16 +199,24 @@ mod tests {
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let key = make_api_key_of(&world, "full").await;
         let estimate = async || {
-            let uri = "/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD".parse().unwrap();
-            payouts::btc_to_fiat(State(Arc::clone(&http)), Caller(Arc::clone(&key)), uri).await.into_response().status()
+            let uri =
+                "/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD".parse().unwrap();
+            payouts::btc_to_fiat(State(Arc::clone(&http)), Caller(Arc::clone(&key)), uri)
+                .await
+                .into_response()
+                .status()
         };
         let offer = async || {
             let address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
-            let body =
-                format!(r#"{{"btcAmount":"0.001","currency":"USD","address":"{address}","notificationUrl":"{SHOP}"}}"#);
+            let body = format!(
+                r#"{{"btcAmount":"0.001","currency":"USD","address":"{address}","notificationUrl":"{SHOP}"}}"#
+            );
             let request = Request::post("/v2/payouts").header("content-type", "application/json");
             let request = request.body(Body::from(body)).unwrap();
-            payouts::create(State(Arc::clone(&http)), Caller(Arc::clone(&key)), request).await.into_response().status()
+            payouts::create(State(Arc::clone(&http)), Caller(Arc::clone(&key)), request)
+                .await
+                .into_response()
+                .status()
         };
         let held = [
             http.read_permits.take(Long::CoinChoice, key.key_id).await.unwrap(),

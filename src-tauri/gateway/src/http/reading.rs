@@ -7,11 +7,12 @@ use super::read_permits::Long;
 use super::state::Http;
 use crate::gateway::Gateway;
 
-/// Runs a read of any length under a permit, on another thread, so that other connections of this thread do not wait.
+/// Runs a read of any length under a permit, on another thread, so that other connections of this
+/// thread do not wait.
 ///
 /// # Errors
 /// The error of `read`, or no permit came free in time.
-pub(super) async fn read_on_another_thread<T, E>(
+pub async fn read_on_another_thread<T, E>(
     http: &Arc<Http>,
     kind: Long,
     key_id: i64,

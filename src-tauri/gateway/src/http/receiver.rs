@@ -1,4 +1,5 @@
-//! The sandbox's receiver: takes notifications in place of a shop's server. It needs no key, as a shop's server has none.
+//! The sandbox's receiver: takes notifications in place of a shop's server. It needs no key, as a
+//! shop's server has none.
 
 use std::sync::Arc;
 
@@ -16,13 +17,18 @@ use crate::notifications::Received;
 const SIGNATURE: &str = "x-bpg-signature";
 
 /// Takes a notification and checks its signature.
-pub(super) async fn take(State(http): State<Arc<Http>>, request: Request) -> Result<Response, Failure> {
+pub async fn take(State(http): State<Arc<Http>>, request: Request) -> Result<Response, Failure> {
     let (parts, body) = request.into_parts();
     let body = read_json_body(&parts.headers, body).await?;
     let signature = signature_of(&parts.headers);
     let check = http.app.notifier.keys.check(&body, signature.as_deref()).await?;
     let at = http.app.gateway.clock.now();
-    http.app.receiver.take(Received { at, body: String::from_utf8_lossy(&body).into_owned(), signature, check });
+    http.app.receiver.take(Received {
+        at,
+        body: String::from_utf8_lossy(&body).into_owned(),
+        signature,
+        check,
+    });
     http.app.gateway.note_change();
     Ok(json_answer("{}".to_owned()))
 }

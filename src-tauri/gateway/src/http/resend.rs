@@ -11,9 +11,10 @@ use super::error::Failure;
 use super::path::RecordId;
 use super::state::Http;
 
-/// The id of the record to notify again. Refuses a caller that lacks the permission, sends a malformed id or a bad
-/// body, or makes more requests a second than its key may. Refuses while the disk is full.
-pub(super) async fn check_resend(
+/// The id of the record to notify again. Refuses a caller that lacks the permission, sends a
+/// malformed id or a bad body, or makes more requests a second than its key may. Refuses while the
+/// disk is full.
+pub async fn check_resend(
     http: &Http,
     caller: &Caller,
     permission: Permission,

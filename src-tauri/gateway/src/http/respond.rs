@@ -12,21 +12,24 @@ const DEPRECATED_SINCE: HeaderValue = HeaderValue::from_static("@1767225600");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// 200 with a JSON text.
-pub(crate) fn json_answer(json: impl Into<Body>) -> Response {
+pub fn json_answer(json: impl Into<Body>) -> Response {
     let mut response = Response::new(json.into());
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     response
 }
 
-/// The first answer to a request that was sent again with its `Idempotency-Key` (interface, section 1).
-pub(super) fn replayed(answer: Vec<u8>) -> Response {
+/// The first answer to a request that was sent again with its `Idempotency-Key` (interface, section
+/// 1).
+pub fn replayed(answer: Vec<u8>) -> Response {
     let mut response = json_answer(answer);
-    response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    response
+        .headers_mut()
+        .insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
     response
 }
 
 /// The same answer; `held` is dropped after the body was sent or the client disconnected.
-pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Response {
+pub fn holding<T: Send + 'static>(response: Response, held: T) -> Response {
     response.map(|body| {
         Body::from_stream(body.into_data_stream().map(move |part| {
             let _held = &held;
@@ -35,13 +38,14 @@ pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Respons
     })
 }
 
-/// The answer to a resend. Its value is 200 if a notification was queued, and 402 if there is none to send, or no URL.
-pub(super) fn resend_answer(queued: u32) -> Response {
+/// The answer to a resend. Its value is 200 if a notification was queued, and 402 if there is none
+/// to send, or no URL.
+pub fn resend_answer(queued: u32) -> Response {
     json_answer(if queued > 0 { r#"{"value":200}"# } else { r#"{"value":402}"# })
 }
 
 /// Marks the answer of a deprecated call (RFC 9745).
-pub(super) fn deprecated(mut response: Response, successor: Option<HeaderValue>) -> Response {
+pub fn deprecated(mut response: Response, successor: Option<HeaderValue>) -> Response {
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("deprecation"), DEPRECATED_SINCE);
     if let Some(successor) = successor {

@@ -14,12 +14,15 @@ use super::state::Http;
 use super::{anomalies, payment_page, payments, payouts, rates, receiver, sandbox};
 
 /// The API of `/v2`.
-pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
+pub fn api(http: &Http) -> Router<Arc<Http>> {
     let api = Router::new()
         .route("/v2/payments/new", post(payments::create))
         .route("/v2/payments/{payment_id}", get(payments::get))
         .route("/v2/payments/{limit}/{offset}", get(payments::list))
-        .route("/v2/payments/notify/{payment_id}", post(payments::notify).get(payments::notify_deprecated))
+        .route(
+            "/v2/payments/notify/{payment_id}",
+            post(payments::notify).get(payments::notify_deprecated),
+        )
         .route("/v2/payments/anomalies", get(anomalies::list_deprecated))
         .route("/v2/anomalies", get(anomalies::list))
         .route("/v2/anomalies/{anomaly_id}", get(anomalies::get))
@@ -41,12 +44,12 @@ pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
 }
 
 /// The hosted payment pages.
-pub(super) fn pages() -> Router<Arc<Http>> {
+pub fn pages() -> Router<Arc<Http>> {
     payment_page::routes()
 }
 
 /// Adds the answers to unknown paths and wrong methods.
-pub(super) fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
+pub fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
     router.fallback(no_such_path).method_not_allowed_fallback(no_such_method).with_state(http)
 }
 

@@ -1,4 +1,5 @@
-//! The sandbox's calls over HTTP, for the test suites of shops. Any key of the environment may make them.
+//! The sandbox's calls over HTTP, for the test suites of shops. Any key of the environment may make
+//! them.
 
 use std::sync::Arc;
 
@@ -24,10 +25,13 @@ use crate::watcher::WatchError;
 
 const V2: &str = "/v2";
 
-/// All calls of the sandbox. They are served beside `/v2`, and below it for clients with one base URL.
-pub(super) fn routes() -> Router<Arc<Http>> {
+/// All calls of the sandbox. They are served beside `/v2`, and below it for clients with one base
+/// URL.
+pub fn routes() -> Router<Arc<Http>> {
     let with_both = |router: Router<Arc<Http>>, route: &'static Route| {
-        router.route(route.path, method_of(route)).route(&format!("{V2}{}", route.path), method_of(route))
+        router
+            .route(route.path, method_of(route))
+            .route(&format!("{V2}{}", route.path), method_of(route))
     };
     ROUTES.iter().fold(Router::new(), with_both)
 }
@@ -36,9 +40,12 @@ pub(super) fn routes() -> Router<Arc<Http>> {
 type Named = Result<RawPathParams, RawPathParamsRejection>;
 
 fn method_of(route: &'static Route) -> MethodRouter<Arc<Http>> {
-    let handler = move |http: State<Arc<Http>>, caller: Caller, _: NoQuery, named: Named, request: Request| {
-        call(route, http, caller, named, request)
-    };
+    let handler =
+        move |http: State<Arc<Http>>,
+              caller: Caller,
+              _: NoQuery,
+              named: Named,
+              request: Request| { call(route, http, caller, named, request) };
     match route.method {
         "GET" => get(handler),
         "PUT" => put(handler),
@@ -71,18 +78,23 @@ impl From<CallError> for Failure {
         match error {
             CallError::NoSuchPath => Self::not_found("path"),
             CallError::MethodNotAllowed(allowed) => {
-                Self::new(ErrorType::MethodNotAllowed, error.to_string()).with(ALLOW, HeaderValue::from_static(allowed))
+                Self::new(ErrorType::MethodNotAllowed, error.to_string())
+                    .with(ALLOW, HeaderValue::from_static(allowed))
             }
             CallError::NotFound(message) => Self::new(ErrorType::NotFound, message.message),
             CallError::Invalid(field_errors) => Self::invalid(field_errors),
             CallError::Conflict(message) => Self::new(ErrorType::SandboxRefused, message.message),
             CallError::Store(error) => error.into(),
-            CallError::Look(WatchError::Store(error)) | CallError::Send(SendError::Store(error)) => error.into(),
+            CallError::Look(WatchError::Store(error))
+            | CallError::Send(SendError::Store(error)) => error.into(),
             CallError::Look(error) => Self::internal(&error),
             CallError::Send(error) => Self::internal(&error),
             CallError::Sandbox(error @ (SandboxError::Storage(_) | SandboxError::File(_))) => {
                 tracing::error!(%error, "a call of the sandbox was refused because nothing could be stored");
-                Self::new(ErrorType::StorageUnavailable, "Nothing can be stored at the moment; nothing was changed")
+                Self::new(
+                    ErrorType::StorageUnavailable,
+                    "Nothing can be stored at the moment; nothing was changed",
+                )
             }
             CallError::Sandbox(error) => Self::internal(&error),
             CallError::Interrupted => Self::internal(&error),

@@ -1,5 +1,5 @@
-//! Accepts connections on a listener that the caller opened, plain or TLS, bounded in number and time. A stop lets
-//! running requests end.
+//! Accepts connections on a listener that the caller opened, plain or TLS, bounded in number and
+//! time. A stop lets running requests end.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -36,12 +36,12 @@ use super::state::Http;
 use super::{cross_site, host, router};
 use crate::settings::Settings;
 
-/// Size of a connection's buffers for requests and answers. A request's head must fit. At most this much of
-/// an answer is rendered before its client reads.
+/// Size of a connection's buffers for requests and answers. A request's head must fit. At most this
+/// much of an answer is rendered before its client reads.
 const BUFFER_MAX: usize = 64 * 1_024;
 
-/// Time limit of an idle connection, and of sending a request's head. It is longer than clients keep idle connections,
-/// so that the client closes them.
+/// Time limit of an idle connection, and of sending a request's head. It is longer than clients
+/// keep idle connections, so that the client closes them.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(100);
 
 /// Time for a TLS handshake.
@@ -58,7 +58,7 @@ const NEVER_FRAMED: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// The routes that a listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Surface {
+pub enum Surface {
     /// The API and the payment pages.
     Everything,
     /// The API alone.
@@ -73,13 +73,18 @@ pub(crate) enum Surface {
     "refusing to listen on {0} without encryption, because API keys would travel in the clear: give --tls-cert and \
      --tls-key, or --tls-self-signed, or name the reverse proxy in front of it in the setting trustedProxies"
 )]
-pub(crate) struct ListenRefused(pub SocketAddr);
+pub struct ListenRefused(pub SocketAddr);
 
-/// Whether the gateway may listen on an address: loopback always, others with TLS or behind a named proxy.
+/// Whether the gateway may listen on an address: loopback always, others with TLS or behind a named
+/// proxy.
 ///
 /// # Errors
 /// The gateway may not listen there. The error names the remedy.
-pub(crate) fn may_listen(address: SocketAddr, tls: bool, settings: &Settings) -> Result<(), ListenRefused> {
+pub fn may_listen(
+    address: SocketAddr,
+    tls: bool,
+    settings: &Settings,
+) -> Result<(), ListenRefused> {
     if tls || is_loopback(address) || !settings.trusted_proxies.is_empty() {
         return Ok(());
     }
@@ -88,7 +93,7 @@ pub(crate) fn may_listen(address: SocketAddr, tls: bool, settings: &Settings) ->
 
 /// The URL of a listener, without a slash at the end: `http://127.0.0.1:7421`.
 #[must_use]
-pub(crate) fn base_url(address: SocketAddr, tls: bool) -> String {
+pub fn base_url(address: SocketAddr, tls: bool) -> String {
     format!("{}://{address}", if tls { "https" } else { "http" })
 }
 
@@ -96,7 +101,7 @@ pub(crate) fn base_url(address: SocketAddr, tls: bool) -> String {
 ///
 /// # Errors
 /// When the listener's address cannot be read.
-pub(crate) async fn serve(
+pub async fn serve(
     http: Arc<Http>,
     listener: TcpListener,
     surface: Surface,
@@ -136,7 +141,10 @@ pub(crate) async fn serve(
     drop(listener);
     connections.close();
     if tokio::time::timeout(GRACE, connections.wait()).await.is_err() {
-        tracing::warn!(open = connections.len(), "connections were still open when the gateway stopped");
+        tracing::warn!(
+            open = connections.len(),
+            "connections were still open when the gateway stopped"
+        );
     }
     Ok(())
 }
@@ -152,7 +160,10 @@ struct Server {
 
 impl Server {
     /// The next connection; `None` if it was not admitted.
-    async fn accept(&self, listener: &TcpListener) -> io::Result<Option<(std::net::TcpStream, Peer)>> {
+    async fn accept(
+        &self,
+        listener: &TcpListener,
+    ) -> io::Result<Option<(std::net::TcpStream, Peer)>> {
         let (stream, address) = listener.accept().await?;
         let is_proxy = self.http.app.gateway.settings.snapshot().trusts(address.ip());
         let Some(permit) = self.http.connections.admit(address.ip(), is_proxy).await else {
@@ -229,15 +240,22 @@ impl Server {
         let _work = peer.permit.work();
         let settings = self.http.app.gateway.settings.snapshot();
         let request = without_prefix(request, &settings);
-        let mut response = if !host::is_ours(request.uri(), request.headers(), self.listen, &settings) {
-            let message = "This gateway is not reached under that Host; the setting allowedHosts can name it";
+        let mut response = if !host::is_ours(
+            request.uri(),
+            request.headers(),
+            self.listen,
+            &settings,
+        ) {
+            let message =
+                "This gateway is not reached under that Host; the setting allowedHosts can name it";
             Failure::new(ErrorType::HostNotAllowed, message).into_response()
         } else if cross_site::is_forged(&request, self.listen, &settings) {
             let message = "A page of another site may change nothing here: make the call from your own server";
             Failure::new(ErrorType::CrossSiteRequest, message).into_response()
         } else {
             let permit = Arc::clone(&peer.permit);
-            let mut request = request.map(|body| Body::new(Arriving { body, permit, owed_since: None }));
+            let mut request =
+                request.map(|body| Body::new(Arriving { body, permit, owed_since: None }));
             request.extensions_mut().insert(peer);
             routed(self.router.clone(), request).await
         };
@@ -253,9 +271,11 @@ impl Server {
 /// The answer of the routes; 500 if they panic. A panic ends only its own request.
 async fn routed(router: Router, request: Request<Body>) -> Response {
     let mut answering = pin!(router.oneshot(request));
-    let answer = poll_fn(|task| match panic::catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(task))) {
-        Ok(polled) => polled.map(Ok),
-        Err(payload) => Poll::Ready(Err(payload)),
+    let answer = poll_fn(|task| {
+        match panic::catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(task))) {
+            Ok(polled) => polled.map(Ok),
+            Err(payload) => Poll::Ready(Err(payload)),
+        }
     });
     match answer.await {
         Ok(Ok(response)) => response,
@@ -263,8 +283,11 @@ async fn routed(router: Router, request: Request<Body>) -> Response {
         Err(payload) => {
             let message = payload.downcast_ref::<&str>().copied();
             let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-            Failure::internal(&format_args!("its handler panicked: {}", message.unwrap_or("without a message")))
-                .into_response()
+            Failure::internal(&format_args!(
+                "its handler panicked: {}",
+                message.unwrap_or("without a message")
+            ))
+            .into_response()
         }
     }
 }
@@ -323,9 +346,13 @@ mod tests {
     #[test]
     fn other_addresses_than_loopback_need_tls_or_a_named_proxy() {
         let mut settings = Settings::defaults(Environment::Production);
-        for (address, plain) in
-            [("127.0.0.1:1", true), ("127.8.8.8:1", true), ("[::1]:1", true), ("0.0.0.0:1", false), ("[::]:1", false)]
-        {
+        for (address, plain) in [
+            ("127.0.0.1:1", true),
+            ("127.8.8.8:1", true),
+            ("[::1]:1", true),
+            ("0.0.0.0:1", false),
+            ("[::]:1", false),
+        ] {
             let address = address.parse().unwrap();
             assert_eq!(may_listen(address, false, &settings).is_ok(), plain, "{address}");
             assert!(may_listen(address, true, &settings).is_ok());
@@ -358,8 +385,11 @@ mod tests {
             panic!("the handler is broken")
         }
         let log = ErrorLog::default();
-        let _logged = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
-        let router = Router::new().route("/v2/broken", get(broken)).route("/v2/whole", get(|| async { "whole" }));
+        let _logged =
+            tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
+        let router = Router::new()
+            .route("/v2/broken", get(broken))
+            .route("/v2/whole", get(|| async { "whole" }));
         let ask = |path| routed(router.clone(), Request::get(path).body(Body::empty()).unwrap());
         let answer = ask("/v2/broken").await;
         assert_eq!(
@@ -373,7 +403,10 @@ mod tests {
         assert!(!message.contains("broken"), "{message}");
         let logged = log.0.lock().unwrap().clone();
         let reference = message.rsplit(' ').next().unwrap();
-        assert!(logged.contains(reference) && logged.contains("the handler is broken"), "{message}: {logged}");
+        assert!(
+            logged.contains(reference) && logged.contains("the handler is broken"),
+            "{message}: {logged}"
+        );
         assert_eq!(ask("/v2/whole").await.status(), 200);
     }
 }

@@ -17,27 +17,31 @@ use crate::app::App;
 const THREADS_MAX: usize = 4;
 
 /// The state that all listeners of a gateway share.
-pub(crate) struct Http {
-    pub(crate) app: Arc<App>,
-    pub(super) connections: Arc<Connections>,
-    pub(super) throttle: Throttle,
-    pub(super) read_permits: ReadPermits,
-    pub(super) stream_permits: Arc<StreamPermits>,
-    /// The threads that serve connections. Each has its own runtime, so that a request is read and answered without
-    /// waking another thread.
-    pub(super) threads: LocalPoolHandle,
+pub struct Http {
+    pub app: Arc<App>,
+    pub connections: Arc<Connections>,
+    pub throttle: Throttle,
+    pub read_permits: ReadPermits,
+    pub stream_permits: Arc<StreamPermits>,
+    /// The threads that serve connections. Each has its own runtime, so that a request is read and
+    /// answered without waking another thread.
+    pub threads: LocalPoolHandle,
 }
 
 impl Http {
     /// The shared state for the listeners of `app`, within these limits.
     #[must_use]
-    pub(crate) fn new(app: Arc<App>, limits: Limits) -> Arc<Self> {
+    pub fn new(app: Arc<App>, limits: Limits) -> Arc<Self> {
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
         let threads = LocalPoolHandle::new(count);
         let environment = threads::current_environment();
         for index in 0..count {
-            // The environment is set before the first connection, because each thread runs its tasks in order.
-            drop(threads.spawn_pinned_by_idx(move || async move { threads::works_for(environment) }, index));
+            // The environment is set before the first connection, because each thread runs its
+            // tasks in order.
+            drop(threads.spawn_pinned_by_idx(
+                move || async move { threads::works_for(environment) },
+                index,
+            ));
         }
         Arc::new(Self {
             app,

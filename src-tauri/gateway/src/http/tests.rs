@@ -1,5 +1,5 @@
-//! The interface over real HTTP, against a gateway on its sandbox. These tests check the wire format; the rules of
-//! money are tested elsewhere.
+//! The interface over real HTTP, against a gateway on its sandbox. These tests check the wire
+//! format; the rules of money are tested elsewhere.
 
 mod answers;
 mod description;

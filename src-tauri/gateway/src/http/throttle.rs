@@ -1,5 +1,6 @@
-//! Slows down guessers of secrets: too many failed sign-ins from one address are answered 429 for a while. Valid
-//! credentials are never counted, so a guesser behind the same proxy locks out no other client.
+//! Slows down guessers of secrets: too many failed sign-ins from one address are answered 429 for a
+//! while. Valid credentials are never counted, so a guesser behind the same proxy locks out no
+//! other client.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -20,7 +21,7 @@ const ADDRESSES_MAX: usize = 10_000;
 
 /// Failed sign-ins by address, on the machine's clock.
 #[derive(Default)]
-pub(super) struct Throttle {
+pub struct Throttle {
     windows: Mutex<HashMap<IpAddr, Window>>,
 }
 
@@ -38,7 +39,7 @@ impl Window {
 
 impl Throttle {
     /// Counts a failed sign-in; `Err` is the seconds to wait when there were too many.
-    pub(super) fn failed(&self, address: IpAddr, now: Timestamp) -> Result<(), u32> {
+    pub fn failed(&self, address: IpAddr, now: Timestamp) -> Result<(), u32> {
         let mut windows = self.windows.lock();
         let mut key = network_of(address);
         if windows.len() >= ADDRESSES_MAX && !windows.contains_key(&key) {

@@ -1,4 +1,5 @@
-//! Certificates for listening on other addresses than loopback: the merchant's own, or a self-signed one.
+//! Certificates for listening on other addresses than loopback: the merchant's own, or a
+//! self-signed one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,10 @@ use tokio_rustls::TlsAcceptor;
 
 /// Reason why TLS cannot be served.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum TlsError {
+pub enum TlsError {
     /// A file cannot be read, or lacks the expected contents.
     #[error("{file} holds no {what} in PEM form: {reason}")]
     BadFile {
-        /// The file.
         file: PathBuf,
         /// The kind of contents that was expected.
         what: &'static str,
@@ -33,7 +33,6 @@ pub(crate) enum TlsError {
     /// The certificate that was made could not be written to its file.
     #[error("{file} cannot be written: {source}")]
     Writing {
-        /// The file.
         file: PathBuf,
         /// Why.
         source: io::Error,
@@ -44,10 +43,14 @@ pub(crate) enum TlsError {
 ///
 /// # Errors
 /// When a file cannot be read, or certificate and key do not match.
-pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
+pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
     let bad = |file: &Path, what| {
         let file = file.to_owned();
-        move |error: rustls::pki_types::pem::Error| TlsError::BadFile { file, what, reason: error.to_string() }
+        move |error: rustls::pki_types::pem::Error| TlsError::BadFile {
+            file,
+            what,
+            reason: error.to_string(),
+        }
     };
     let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
@@ -61,12 +64,12 @@ pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// TLS with a self-signed certificate for `names`. It is made once and stored in `folder`, so that clients that pin it
-/// keep trusting it.
+/// TLS with a self-signed certificate for `names`. It is made once and stored in `folder`, so that
+/// clients that pin it keep trusting it.
 ///
 /// # Errors
 /// The certificate can neither be read nor made.
-pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
+pub fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
     let (certificate, key) = (folder.join("tls-certificate.pem"), folder.join("tls-key.pem"));
     // The certificate is written last. If it is missing, an earlier start was interrupted.
     if !certificate.exists() {
@@ -78,7 +81,8 @@ pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAccept
 }
 
 fn store(file: &Path, pem: &str) -> Result<(), TlsError> {
-    private_file::replace(file, pem.as_bytes()).map_err(|source| TlsError::Writing { file: file.to_owned(), source })
+    private_file::replace(file, pem.as_bytes())
+        .map_err(|source| TlsError::Writing { file: file.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -18,8 +18,7 @@ const TYPE_MAX: usize = 20;
 
 /// A line of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    /// The number of the line, from 1.
+pub struct Line {
     pub number: usize,
     pub kind: String,
     pub reference: String,
@@ -31,10 +30,12 @@ pub(super) struct Line {
 
 /// The reason why a file cannot be read as labels.
 #[derive(Debug, thiserror::Error, Told)]
-pub(crate) enum LabelsFileError {
+pub enum LabelsFileError {
     #[error("{path} cannot be read ({error}): nothing was imported", path = path.display())]
     Unreadable { path: PathBuf, error: String },
-    #[error("the file has more than {mebibytes} MiB: split it between two lines. Nothing was imported")]
+    #[error(
+        "the file has more than {mebibytes} MiB: split it between two lines. Nothing was imported"
+    )]
     TooLarge { mebibytes: u64 },
     #[error("line {line} is not UTF-8: save the file as UTF-8. Nothing was imported")]
     NotUtf8 { line: usize },
@@ -49,10 +50,15 @@ pub(crate) enum LabelsFileError {
 }
 
 /// The bytes of the file.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, LabelsFileError> {
-    let unreadable = |error: io::Error| LabelsFileError::Unreadable { path: path.to_owned(), error: error.to_string() };
+pub fn read(path: &Path) -> Result<Vec<u8>, LabelsFileError> {
+    let unreadable = |error: io::Error| LabelsFileError::Unreadable {
+        path: path.to_owned(),
+        error: error.to_string(),
+    };
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(FILE_MAX + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
+    File::open(path)
+        .and_then(|file| file.take(FILE_MAX + 1).read_to_end(&mut bytes))
+        .map_err(unreadable)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > FILE_MAX) {
         return Err(LabelsFileError::TooLarge { mebibytes: FILE_MAX / (1_024 * 1_024) });
     }
@@ -60,7 +66,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, LabelsFileError> {
 }
 
 /// The lines of a file that have a label, or freeze a coin.
-pub(super) fn lines(bytes: &[u8]) -> Result<Vec<Line>, LabelsFileError> {
+pub fn lines(bytes: &[u8]) -> Result<Vec<Line>, LabelsFileError> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let mut lines = Vec::new();
     for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {

@@ -33,7 +33,8 @@ async fn import(world: &World, bytes: impl AsRef<[u8]>) -> Result<ImportedLabels
 async fn exported(world: &World) -> Vec<String> {
     let (mut lines, mut after) = (Vec::new(), None);
     loop {
-        let page = ask(&world.app, WalletLabels { after, limit: None }, &Actor::panel()).await.unwrap();
+        let page =
+            ask(&world.app, WalletLabels { after, limit: None }, &Actor::panel()).await.unwrap();
         lines.extend(page.items.iter().map(|label| serde_json::to_string(label).unwrap()));
         after = page.next;
         if after.is_none() {
@@ -51,7 +52,10 @@ async fn labels_of(world: &World, payment: &PaymentRow) -> Vec<String> {
 async fn output_of(world: &World, payment: &PaymentRow) -> String {
     let lines = exported(world).await;
     let id = payment.payment.id.to_string();
-    let line = lines.iter().find(|line| line.contains(r#""type":"output""#) && line.contains(&id)).unwrap();
+    let line = lines
+        .iter()
+        .find(|line| line.contains(r#""type":"output""#) && line.contains(&id))
+        .unwrap();
     serde_json::from_str::<serde_json::Value>(line).unwrap()["ref"].as_str().unwrap().to_owned()
 }
 
@@ -103,7 +107,11 @@ async fn labels_of_sparrow_are_shown_and_exported() {
     };
     assert_eq!(told, expected);
     assert_eq!(labels_of(&world, &payment).await, ["Table 4", "Ann's \"dinner\" für 2", "Dinner"]);
-    assert_eq!(state_of(&world, &payment).await, before, "a label changes no money, state or notification");
+    assert_eq!(
+        state_of(&world, &payment).await,
+        before,
+        "a label changes no money, state or notification"
+    );
     let lines = exported(&world).await;
     for line in [
         format!(r#"{{"type":"tx","ref":"{txid}","label":"Ann's \"dinner\" für 2"}}"#),
@@ -141,7 +149,11 @@ async fn our_own_export_is_not_kept_as_labels_of_others() {
     assert_eq!(labels_of(&world, &payment).await, Vec::<String>::new());
     import(&world, format!(r#"{{"type":"tx","ref":"{txid}","label":"Dinner"}}"#)).await.unwrap();
     assert_ne!(exported(&world).await, own);
-    assert_eq!(import(&world, own.join("\n")).await.unwrap().imported, 1, "our own label comes back");
+    assert_eq!(
+        import(&world, own.join("\n")).await.unwrap().imported,
+        1,
+        "our own label comes back"
+    );
     assert_eq!(exported(&world).await, own);
 }
 
@@ -161,15 +173,23 @@ async fn one_bad_line_refuses_the_whole_file() {
         (b"{\"type\":\"tx\",\"ref\":\"x\",\"label\":\"\\ud83c\"}", "line 2 is no JSON object"),
         (b"{\"type\":\"tx\",\"ref\":\"x\",\"label\":\"Caf\xe9\"}", "line 2 is not UTF-8"),
     ] {
-        let refusal = import(&world, [good.as_bytes(), bad, b"\n", good.as_bytes()].concat()).await.unwrap_err();
+        let refusal = import(&world, [good.as_bytes(), bad, b"\n", good.as_bytes()].concat())
+            .await
+            .unwrap_err();
         assert!(refusal.message.starts_with(told), "{refusal}");
         assert!(refusal.message.ends_with("Nothing was imported"), "{refusal}");
-        assert_eq!((refusal.field.as_deref(), refusal.error_type.as_str()), (Some("file"), "VALIDATION_FAILED"));
+        assert_eq!(
+            (refusal.field.as_deref(), refusal.error_type.as_str()),
+            (Some("file"), "VALIDATION_FAILED")
+        );
         assert_eq!(labels_of(&world, &payment).await, Vec::<String>::new(), "{told}");
     }
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let refusal = import(&world, [b"\xff\xfe".to_vec(), utf16].concat()).await.unwrap_err();
-    assert!(refusal.message.starts_with("line 1 is not UTF-8: save the file as UTF-8"), "{refusal}");
+    assert!(
+        refusal.message.starts_with("line 1 is not UTF-8: save the file as UTF-8"),
+        "{refusal}"
+    );
     let missing = ImportLabels { file: "/no/such/file".to_owned() };
     let refusal = ask(&world.app, missing, &Actor::panel()).await.unwrap_err();
     assert!(refusal.message.starts_with("/no/such/file cannot be read (No such file"), "{refusal}");
@@ -188,14 +208,18 @@ async fn files_of_windows_and_of_other_programs_are_read() {
         r#"{"type":"tx","ref":"cut off","label":"y"}"#.to_owned(),
     ];
     let told = import(&world, format!("\u{feff}{}", lines.join("\r\n"))).await.unwrap();
-    assert_eq!((told.imported, told.foreign_lines, told.unkept_types), (1, vec![6, 7], vec!["address".to_owned()]));
+    assert_eq!(
+        (told.imported, told.foreign_lines, told.unkept_types),
+        (1, vec![6, 7], vec!["address".to_owned()])
+    );
     assert_eq!(labels_of(&world, &payment).await, ["Dinner for two"]);
 }
 
 #[tokio::test]
 async fn a_long_label_is_cut_and_a_later_line_holds() {
     let (world, payment, txid) = paid().await;
-    let line = |label: &str| format!("{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"{label}\"}}\n");
+    let line =
+        |label: &str| format!("{{\"type\":\"tx\",\"ref\":\"{txid}\",\"label\":\"{label}\"}}\n");
     let told = import(&world, line("first") + &line(&"ü".repeat(300))).await.unwrap();
     assert_eq!((told.imported, told.cut, told.replaced), (1, 1, 1));
     assert_eq!(labels_of(&world, &payment).await, [format!("{}…", "ü".repeat(254))]);
@@ -210,8 +234,9 @@ async fn a_payout_and_its_change_can_have_labels() {
     world.look().await;
     world.send().await;
     let payout_id = payout.to_string();
-    let shown =
-        || async { ask(&world.app, ShowPayout { payout_id: payout_id.clone() }, &Actor::panel()).await.unwrap() };
+    let shown = || async {
+        ask(&world.app, ShowPayout { payout_id: payout_id.clone() }, &Actor::panel()).await.unwrap()
+    };
     let view = shown().await;
     let txid: Txid = view.versions[0].btc_tx_id.parse().unwrap();
     let scripts = world.gateway.store.read(|reader| reader.scripts_without_payment()).unwrap();

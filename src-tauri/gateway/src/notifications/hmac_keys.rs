@@ -1,8 +1,10 @@
-//! The HMAC keys that sign notifications. They are kept in the secret store; the database names the signing key.
+//! The HMAC keys that sign notifications. They are kept in the secret store; the database names the
+//! signing key.
 //!
-//! A new key is first written to the secret store, and signs once the database names it. After a crash between these
-//! two steps the old key still signs. Nobody was shown the new key then, and the next rotation drops it. If the key
-//! that the database names cannot be read, no notification is sent.
+//! A new key is first written to the secret store, and signs once the database names it. After a
+//! crash between these two steps the old key still signs. Nobody was shown the new key then, and
+//! the next rotation drops it. If the key that the database names cannot be read, no notification
+//! is sent.
 
 use std::sync::Arc;
 
@@ -20,12 +22,13 @@ use super::receiver::SignatureCheck;
 use super::signature::{HmacKey, KEY_BYTES, SigningKeys};
 use crate::gateway::Gateway;
 
-/// The most keys that sign at once. So many keys fit into every system's secret store, and their signatures into a
-/// header.
+/// The most keys that sign at once. So many keys fit into every system's secret store, and their
+/// signatures into a header.
 const KEYS_MAX: usize = 8;
 
-/// Time before an unreadable key is read again. Each try takes some 15 ms at the keyring, and may show a prompt.
-pub(super) const RETRY_MS: i64 = 5_000;
+/// Time before an unreadable key is read again. Each try takes some 15 ms at the keyring, and may
+/// show a prompt.
+pub const RETRY_MS: i64 = 5_000;
 
 /// The reason why no new key was made.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
@@ -61,7 +64,7 @@ struct LastRead {
 /// Why notifications wait for their key.
 #[derive(Debug, thiserror::Error, Told)]
 #[error("notifications wait, because their HMAC key cannot be read: {0}")]
-pub(crate) struct KeyUnread(Telling);
+pub struct KeyUnread(Telling);
 
 /// A key that exists and could not be read.
 #[derive(Clone)]
@@ -74,20 +77,23 @@ struct ReadFailure {
 }
 
 impl HmacKeys {
-    pub(super) fn new(gateway: Arc<Gateway>) -> Self {
+    pub fn new(gateway: Arc<Gateway>) -> Self {
         Self { gateway, rotating: tokio::sync::Mutex::default(), last_read: Mutex::default() }
     }
 
-    /// If the HMAC key exists and cannot be read: a sentence that says why notifications wait, with the remedy.
+    /// If the HMAC key exists and cannot be read: a sentence that says why notifications wait, with
+    /// the remedy.
     #[must_use]
     pub fn read_failure(&self) -> Option<Telling> {
         self.last_read().read_failure.as_ref().map(|read_failure| read_failure.sentence.clone())
     }
 
-    /// Makes a new HMAC key and returns its text, to be shown to the merchant only once. The new key signs from now on,
-    /// and so does each key that was replaced less than 24 hours ago. `actor` is the requester, for the audit.
+    /// Makes a new HMAC key and returns its text, to be shown to the merchant only once. The new
+    /// key signs from now on, and so does each key that was replaced less than 24 hours ago.
+    /// `actor` is the requester, for the audit.
     ///
-    /// If the secret store lost the old key, only the new key signs: a rotation is the remedy for a lost key.
+    /// If the secret store lost the old key, only the new key signs: a rotation is the remedy for a
+    /// lost key.
     ///
     /// # Errors
     /// The secret store or the database fails. Then the old key still signs.
@@ -129,9 +135,9 @@ impl HmacKeys {
         Ok(text)
     }
 
-    /// The signing keys. They are read from the secret store again when the signing key has changed. `None` if they
-    /// cannot be read; then no notification may be sent.
-    pub(super) async fn signing(&self, key_id: Id, now: Timestamp) -> Option<SigningKeys> {
+    /// The signing keys. They are read from the secret store again when the signing key has
+    /// changed. `None` if they cannot be read; then no notification may be sent.
+    pub async fn signing(&self, key_id: Id, now: Timestamp) -> Option<SigningKeys> {
         {
             let last_read = self.last_read();
             if let Some(keys) = last_read.keys.as_ref().filter(|keys| keys.current.id() == key_id) {
@@ -153,11 +159,17 @@ impl HmacKeys {
             }
             Err(error) => {
                 let sentence = KeyUnread(error.telling()).telling();
-                if last_read.read_failure.as_ref().is_none_or(|read_failure| read_failure.sentence != sentence) {
+                if last_read
+                    .read_failure
+                    .as_ref()
+                    .is_none_or(|read_failure| read_failure.sentence != sentence)
+                {
                     tracing::error!("{sentence}");
                 }
-                *last_read =
-                    LastRead { keys: None, read_failure: Some(ReadFailure { key_id, asked_at: now, sentence }) };
+                *last_read = LastRead {
+                    keys: None,
+                    read_failure: Some(ReadFailure { key_id, asked_at: now, sentence }),
+                };
                 None
             }
         }
@@ -167,7 +179,11 @@ impl HmacKeys {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub(crate) async fn check(&self, body: &[u8], signature: Option<&str>) -> Result<SignatureCheck, StoreError> {
+    pub async fn check(
+        &self,
+        body: &[u8],
+        signature: Option<&str>,
+    ) -> Result<SignatureCheck, StoreError> {
         let Some(signature) = signature else { return Ok(SignatureCheck::Missing) };
         let Some(key_id) = self.gateway.store.read(|reader| reader.hmac_key_id())? else {
             return Ok(SignatureCheck::Wrong);
@@ -183,14 +199,16 @@ impl HmacKeys {
 }
 
 /// Whether the stored keys contain the signing key.
-pub(crate) fn holds_key(keys: &Secret, signing_id: &Id) -> bool {
-    serde_json::from_str::<StoredKeys>(keys.reveal()).is_ok_and(|stored| !stored.from(Some(*signing_id)).is_empty())
+pub fn holds_key(keys: &Secret, signing_id: &Id) -> bool {
+    serde_json::from_str::<StoredKeys>(keys.reveal())
+        .is_ok_and(|stored| !stored.from(Some(*signing_id)).is_empty())
 }
 
 /// Reads the signing key, and the keys before it.
 async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretError> {
     let secrets = gateway.secrets.clone();
-    let read = blocking(move || Ok::<_, SecretError>(StoredKeys::read(&*secrets)?.from(Some(signing_id))));
+    let read =
+        blocking(move || Ok::<_, SecretError>(StoredKeys::read(&*secrets)?.from(Some(signing_id))));
     let mut keys = read.await?.into_iter();
     match keys.next() {
         Some(current) => Ok(SigningKeys { current, replaced: keys.collect() }),
@@ -200,13 +218,17 @@ async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretEr
     }
 }
 
-/// Runs a call of the secret store on another thread, because the call blocks and D-Bus must not be called from an
-/// async thread.
+/// Runs a call of the secret store on another thread, because the call blocks and D-Bus must not be
+/// called from an async thread.
 async fn blocking<T: Send + 'static, E: From<SecretError> + Send + 'static>(
     job: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
-    let failed =
-        |_| Err(SecretError("the secrets could not be read or written, unexpectedly: see the log".to_owned()).into());
+    let failed = |_| {
+        Err(SecretError(
+            "the secrets could not be read or written, unexpectedly: see the log".to_owned(),
+        )
+        .into())
+    };
     tokio::task::spawn_blocking(job).await.unwrap_or_else(failed)
 }
 
@@ -257,15 +279,21 @@ impl StoredKeys {
         secrets.set(Purpose::HmacKeys, &Secret::new(text))
     }
 
-    /// The signing key and the older keys that rotations replaced, newest first. Stored keys that are newer than the
-    /// signing key are left out: their rotation was interrupted. An invalid key ends the list.
+    /// The signing key and the older keys that rotations replaced, newest first. Stored keys that
+    /// are newer than the signing key are left out: their rotation was interrupted. An invalid key
+    /// ends the list.
     fn from(&self, signing_id: Option<Id>) -> Vec<HmacKey> {
         let Some(signing_id) = signing_id.map(|id| id.to_string()) else { return Vec::new() };
         self.keys
             .iter()
             .skip_while(|stored| stored.id != signing_id)
             .map_while(|stored| {
-                HmacKey::from_text(stored.id.parse().ok()?, Timestamp::from_ms(stored.made_at_ms), &stored.key).ok()
+                HmacKey::from_text(
+                    stored.id.parse().ok()?,
+                    Timestamp::from_ms(stored.made_at_ms),
+                    &stored.key,
+                )
+                .ok()
             })
             .collect()
     }

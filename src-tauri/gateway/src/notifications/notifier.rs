@@ -1,8 +1,9 @@
-//! Sends the outbox to the merchants' servers: selects the due notifications, signs the stored bytes, POSTs them, and
-//! stores the attempt with the time of the next attempt. Never changes a body, and never sends an unsigned notification
-//! while an HMAC key exists.
+//! Sends the outbox to the merchants' servers: selects the due notifications, signs the stored
+//! bytes, POSTs them, and stores the attempt with the time of the next attempt. Never changes a
+//! body, and never sends an unsigned notification while an HMAC key exists.
 //!
-//! A notification stays due until the outcome of its attempt is stored. So a crash repeats an attempt and loses none.
+//! A notification stays due until the outcome of its attempt is stored. So a crash repeats an
+//! attempt and loses none.
 
 mod attempt;
 mod attempts;
@@ -22,14 +23,14 @@ use tokio_util::sync::CancellationToken;
 use super::hmac_keys::{self, HmacKeys};
 use crate::gateway::Gateway;
 #[cfg(test)]
-pub(crate) use post::NotPosted;
+pub use post::NotPosted;
 use select::Rounds;
 
 /// Time for a merchant's server to answer (interface, section 5).
-pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest time between two readings of the outbox in `run`. It bounds the delay after a change of the machine's
-/// clock, or after a missed wake.
+/// The longest time between two readings of the outbox in `run`. It bounds the delay after a change
+/// of the machine's clock, or after a missed wake.
 const LOOK_EVERY_MS: i64 = 5_000;
 
 /// Pause before the reading of the outbox continues if it did not reach all servers.
@@ -64,8 +65,8 @@ pub struct NoClient(#[from] rustls::Error);
 pub struct Pass {
     /// The number of attempts started.
     pub started: usize,
-    /// The time of the next pass, on the environment's clock. A pass is needed earlier if an attempt ends or a
-    /// notification is queued.
+    /// The time of the next pass, on the environment's clock. A pass is needed earlier if an
+    /// attempt ends or a notification is queued.
     pub next_due_at: Option<Timestamp>,
 }
 
@@ -83,8 +84,9 @@ impl Notifier {
         }))
     }
 
-    /// Starts every due attempt within the limits, and does not wait for their results. Call it again at `next_due_at`,
-    /// and when `notifier_wake` is notified, as each attempt does at its end.
+    /// Starts every due attempt within the limits, and does not wait for their results. Call it
+    /// again at `next_due_at`, and when `notifier_wake` is notified, as each attempt does at its
+    /// end.
     ///
     /// # Errors
     /// The outbox cannot be read.
@@ -107,7 +109,12 @@ impl Notifier {
             None => None,
             Some(key_id) => match self.keys.signing(key_id, now).await {
                 Some(keys) => Some(Arc::new(keys)),
-                None => return Ok(Pass { started: 0, next_due_at: Some(now.plus_ms(hmac_keys::RETRY_MS)) }),
+                None => {
+                    return Ok(Pass {
+                        started: 0,
+                        next_due_at: Some(now.plus_ms(hmac_keys::RETRY_MS)),
+                    });
+                }
             },
         };
         let started = selection.due.len();
@@ -115,10 +122,14 @@ impl Notifier {
             attempt::start(&self.attempts, due, keys.clone());
         }
         let look_on_at = selection.is_unfinished.then(|| now.plus_ms(LOOK_ON_MS));
-        Ok(Pass { started, next_due_at: [selection.next_due_at, look_on_at].into_iter().flatten().min() })
+        Ok(Pass {
+            started,
+            next_due_at: [selection.next_due_at, look_on_at].into_iter().flatten().min(),
+        })
     }
 
-    /// Starts due attempts until `shutdown`, then waits for running attempts as `Attempts::end` does.
+    /// Starts due attempts until `shutdown`, then waits for running attempts as `Attempts::end`
+    /// does.
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
         let mut swept_at: Option<Timestamp> = None;
         loop {
@@ -146,7 +157,8 @@ impl Notifier {
         self.attempts.end().await;
     }
 
-    /// Drops the bodies of notifications whose last attempt is more than 30 days ago. Returns their number.
+    /// Drops the bodies of notifications whose last attempt is more than 30 days ago. Returns their
+    /// number.
     ///
     /// # Errors
     /// The database cannot be written.
@@ -154,7 +166,8 @@ impl Notifier {
         let before = self.gateway.clock.now().plus_ms(-BODIES_DROPPED_AFTER_MS);
         let mut swept = 0;
         loop {
-            let batch = self.gateway.store.write(move |tx| tx.strip_bodies(before, SWEEP_BATCH)).await?;
+            let batch =
+                self.gateway.store.write(move |tx| tx.strip_bodies(before, SWEEP_BATCH)).await?;
             swept += batch;
             if batch == 0 {
                 return Ok(swept);
@@ -166,12 +179,12 @@ impl Notifier {
 #[cfg(test)]
 impl Notifier {
     /// The number of attempts that have started and not ended.
-    pub(crate) fn count_under_way(&self) -> usize {
+    pub fn count_under_way(&self) -> usize {
         self.attempts.under_way().count()
     }
 
     /// The number of running attempts at the server of a URL.
-    pub(crate) fn count_under_way_at(&self, url: &str) -> usize {
+    pub fn count_under_way_at(&self, url: &str) -> usize {
         self.attempts.under_way().count_at(&tillgate_store::notifications::server_of(url))
     }
 }

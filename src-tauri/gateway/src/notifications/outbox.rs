@@ -27,8 +27,7 @@ pub enum OutboxError {
 }
 
 /// A transaction in which notifications can be queued.
-pub(crate) struct Outbox<'a> {
-    /// The transaction.
+pub struct Outbox<'a> {
     pub tx: &'a Tx<'a>,
     /// The gateway that owns the database.
     pub gateway: &'a Arc<Gateway>,
@@ -43,13 +42,14 @@ pub(crate) struct Outbox<'a> {
     has_queued: Cell<bool>,
 }
 
-/// The only way to commit a change with notifications: runs `change` in one transaction. After the commit it wakes the
-/// panel and payment pages, and the notifier if a notification was queued, even if the caller was cancelled.
-/// `tip_height` is the height of the best block in the look that caused the change; `None` means the last stored look.
+/// The only way to commit a change with notifications: runs `change` in one transaction. After the
+/// commit it wakes the panel and payment pages, and the notifier if a notification was queued, even
+/// if the caller was cancelled. `tip_height` is the height of the best block in the look that
+/// caused the change; `None` means the last stored look.
 ///
 /// # Errors
 /// The error of `change`, or a failed commit.
-pub(crate) async fn commit<T, E>(
+pub async fn commit<T, E>(
     gateway: &Arc<Gateway>,
     tip_height: Option<u32>,
     change: impl FnOnce(&Outbox<'_>) -> Result<T, E> + Send + 'static,
@@ -65,7 +65,7 @@ where
 ///
 /// # Errors
 /// As in [`commit`].
-pub(super) async fn commit_resend<T, E>(
+pub async fn commit_resend<T, E>(
     gateway: &Arc<Gateway>,
     resend: impl FnOnce(&Outbox<'_>) -> Result<T, E> + Send + 'static,
 ) -> Result<T, E>
@@ -90,8 +90,15 @@ where
     let write = move |tx: &Tx<'_>| {
         let tip_height = tip_height.map_or_else(|| tx.tip_height(), Ok)?;
         let (pages_base, now) = (there.pages_base(), there.clock.now());
-        let outbox =
-            Outbox { tx, gateway: &there, now, pages_base, tip_height, is_resend, has_queued: Cell::new(false) };
+        let outbox = Outbox {
+            tx,
+            gateway: &there,
+            now,
+            pages_base,
+            tip_height,
+            is_resend,
+            has_queued: Cell::new(false),
+        };
         let changed = change(&outbox)?;
         let has_queued = outbox.has_queued.get();
         Ok::<_, E>((changed, Announcement::of_outbox(Arc::downgrade(&there), has_queued)))
@@ -102,20 +109,24 @@ where
 
 impl Outbox<'_> {
     /// The gateway, for work after the transaction.
-    pub(crate) fn gateway_weak(&self) -> Weak<Gateway> {
+    pub fn gateway_weak(&self) -> Weak<Gateway> {
         Arc::downgrade(self.gateway)
     }
 
-    /// Queues a payment's record. Returns whether it had a URL. `row` and `receipts` must equal the rows in the
-    /// transaction.
-    pub(crate) fn queue_payment(&self, row: &PaymentRow, receipts: &[Receipt]) -> Result<bool, OutboxError> {
+    /// Queues a payment's record. Returns whether it had a URL. `row` and `receipts` must equal the
+    /// rows in the transaction.
+    pub fn queue_payment(
+        &self,
+        row: &PaymentRow,
+        receipts: &[Receipt],
+    ) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let body = payment_record(row, receipts, &self.record_context());
         self.queue(SubjectKind::Payment, row.payment.id, row.key_id, url, body)
     }
 
     /// Queues an anomaly's record. Returns whether it had a URL.
-    pub(crate) fn queue_anomaly(&self, row: &AnomalyRow) -> Result<bool, OutboxError> {
+    pub fn queue_anomaly(&self, row: &AnomalyRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         let receipts = self.tx.receipts_of(row.payment_seq, &row.anomaly.txids)?;
         let body = anomaly_record(row, &receipts, &self.record_context());
@@ -123,13 +134,13 @@ impl Outbox<'_> {
     }
 
     /// Queues a payout's record. Returns whether it had a URL.
-    pub(crate) fn queue_payout(&self, row: &PayoutRow) -> Result<bool, OutboxError> {
+    pub fn queue_payout(&self, row: &PayoutRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
         self.queue(SubjectKind::Payout, row.id, row.key_id, url, self.payout_record(row))
     }
 
     /// The JSON record of a payout.
-    pub(crate) fn payout_record(&self, row: &PayoutRow) -> String {
+    pub fn payout_record(&self, row: &PayoutRow) -> String {
         payout_record(row, &self.record_context())
     }
 

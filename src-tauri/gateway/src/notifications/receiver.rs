@@ -1,4 +1,5 @@
-//! A receiver of notifications in the sandbox, in place of a shop's server. It keeps the last ones in memory.
+//! A receiver of notifications in the sandbox, in place of a shop's server. It keeps the last ones
+//! in memory.
 
 use std::collections::VecDeque;
 
@@ -12,11 +13,11 @@ const KEPT: usize = 20;
 
 /// The last notifications that were received.
 #[derive(Debug, Default)]
-pub(crate) struct Receiver(Mutex<VecDeque<Received>>);
+pub struct Receiver(Mutex<VecDeque<Received>>);
 
 /// A notification that was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Received {
+pub struct Received {
     /// When it arrived, on the environment's clock.
     pub at: Timestamp,
     pub body: String,
@@ -40,14 +41,14 @@ pub enum SignatureCheck {
 
 impl Receiver {
     /// Keeps a notification. The oldest one is dropped if there are too many.
-    pub(crate) fn take(&self, received: Received) {
+    pub fn take(&self, received: Received) {
         let mut kept = self.0.lock();
         kept.push_front(received);
         kept.truncate(KEPT);
     }
 
     /// The kept notifications, the newest first.
-    pub(crate) fn last(&self) -> Vec<Received> {
+    pub fn last(&self) -> Vec<Received> {
         self.0.lock().iter().cloned().collect()
     }
 }

@@ -8,13 +8,14 @@ use tillgate_store::payouts::PayoutRow;
 
 use super::outbox::{Outbox, OutboxError};
 
-/// Updates the anomaly that a payout refunds: REFUNDED when the payout is SENT, OPEN again when it is EXPIRED or
-/// FAILED. Queues the anomaly's notification, and makes its payment due for the next look. Does nothing if the payout
-/// is no refund, or if the anomaly was decided otherwise or has another payout now.
+/// Updates the anomaly that a payout refunds: REFUNDED when the payout is SENT, OPEN again when it
+/// is EXPIRED or FAILED. Queues the anomaly's notification, and makes its payment due for the next
+/// look. Does nothing if the payout is no refund, or if the anomaly was decided otherwise or has
+/// another payout now.
 ///
 /// # Errors
 /// The change cannot be stored.
-pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), OutboxError> {
+pub fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), OutboxError> {
     let Some((_, id)) = payout.anomaly else { return Ok(()) };
     let row = outbox.tx.anomaly(&id)?.ok_or(StoreError::BadValue("payouts.anomaly_seq"))?;
     let resolution = match payout.state {
@@ -25,8 +26,8 @@ pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(
     if row.anomaly.resolution == resolution {
         return Ok(());
     }
-    // Whether this payout decides the anomaly. After FAILED the anomaly has no payout, but the payout may still become
-    // SENT.
+    // Whether this payout decides the anomaly. After FAILED the anomaly has no payout, but the
+    // payout may still become SENT.
     let is_its_own = match row.anomaly.resolution {
         Resolution::Refunding | Resolution::Refunded => row.payout_id == Some(payout.id),
         Resolution::Open | Resolution::DismissedBySystem => {

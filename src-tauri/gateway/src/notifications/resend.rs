@@ -16,12 +16,13 @@ use crate::gateway::Gateway;
 /// Anomalies queued in one commit, so that the writer is not held long.
 const ANOMALIES_PER_COMMIT: usize = 200;
 
-/// Queues a payment's notification again. Returns the number queued: 0 without a URL, or if the payment is NEW and was
-/// never notified. `None` if there is no such payment that the caller may see.
+/// Queues a payment's notification again. Returns the number queued: 0 without a URL, or if the
+/// payment is NEW and was never notified. `None` if there is no such payment that the caller may
+/// see.
 ///
 /// # Errors
 /// The notification cannot be stored.
-pub(crate) async fn resend_payment(
+pub async fn resend_payment(
     gateway: &Arc<Gateway>,
     id: Id,
     scope: RecordScope,
@@ -31,7 +32,8 @@ pub(crate) async fn resend_payment(
         let Some(mut row) = tx.payment(&id)?.filter(|row| scope.includes(row.key_id)) else {
             return Ok(None);
         };
-        let never_notified = row.payment.state == PaymentState::New && tx.payment_history(row.seq)?.is_empty();
+        let never_notified =
+            row.payment.state == PaymentState::New && tx.payment_history(row.seq)?.is_empty();
         if row.notification_url.is_none() || never_notified {
             return Ok(Some(0));
         }
@@ -43,12 +45,12 @@ pub(crate) async fn resend_payment(
     .await
 }
 
-/// Queues a payout's notification again. Returns the number queued: 0 without a URL, or if the payout is neither SENT
-/// nor FAILED. `None` if there is no such payout that the caller may see.
+/// Queues a payout's notification again. Returns the number queued: 0 without a URL, or if the
+/// payout is neither SENT nor FAILED. `None` if there is no such payout that the caller may see.
 ///
 /// # Errors
 /// The notification cannot be stored.
-pub(crate) async fn resend_payout(
+pub async fn resend_payout(
     gateway: &Arc<Gateway>,
     id: Id,
     scope: RecordScope,
@@ -71,12 +73,17 @@ pub(crate) async fn resend_payout(
     .await
 }
 
-/// The ids of the anomalies that have a notification URL: the anomaly `id`, or all anomalies of the payment `id`.
-/// `None` if there is no such record that the caller may see. Blocks while it reads, because there may be very many.
+/// The ids of the anomalies that have a notification URL: the anomaly `id`, or all anomalies of the
+/// payment `id`. `None` if there is no such record that the caller may see. Blocks while it reads,
+/// because there may be very many.
 ///
 /// # Errors
 /// The database cannot be read.
-pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<Vec<Id>>, StoreError> {
+pub fn anomalies_of(
+    gateway: &Gateway,
+    id: &Id,
+    scope: RecordScope,
+) -> Result<Option<Vec<Id>>, StoreError> {
     gateway.store.read(|reader| {
         if let Some(row) = reader.anomaly(id)? {
             let with_url = row.notification_url.iter().map(|_| row.anomaly.id).collect();
@@ -94,25 +101,30 @@ pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, scope: RecordScope) -> Re
 ///
 /// # Errors
 /// A notification cannot be stored. Earlier commits of up to `ANOMALIES_PER_COMMIT` each are kept.
-pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Result<u32, OutboxError> {
+pub async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Result<u32, OutboxError> {
     let mut queued = 0;
     for ids in ids.chunks(ANOMALIES_PER_COMMIT) {
         let ids = ids.to_vec();
-        queued += outbox::commit_resend(gateway, move |outbox| queue_anomalies(outbox, &ids)).await?;
+        queued +=
+            outbox::commit_resend(gateway, move |outbox| queue_anomalies(outbox, &ids)).await?;
     }
     Ok(queued)
 }
 
-/// Queues a record's notification again. `id` names a payment, a payout or an anomaly, or one of its notifications or
-/// deliveries. Returns the number queued; `None` if there is no such record.
+/// Queues a record's notification again. `id` names a payment, a payout or an anomaly, or one of
+/// its notifications or deliveries. Returns the number queued; `None` if there is no such record.
 ///
 /// # Errors
 /// The database cannot be read or written.
-pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
+pub async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
-        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, RecordScope::Everything).await,
+        Some((SubjectKind::Payment, record)) => {
+            resend_payment(gateway, record, RecordScope::Everything).await
+        }
         Some((SubjectKind::Anomaly, record)) => resend_anomalies_of(gateway, record).await,
-        Some((SubjectKind::Payout, record)) => resend_payout(gateway, record, RecordScope::Everything).await,
+        Some((SubjectKind::Payout, record)) => {
+            resend_payout(gateway, record, RecordScope::Everything).await
+        }
         None => {
             if let Some(queued) = resend_payment(gateway, id, RecordScope::Everything).await? {
                 return Ok(Some(queued));
@@ -127,7 +139,8 @@ pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<
 
 async fn resend_anomalies_of(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     let reading = Arc::clone(gateway);
-    let reading = tokio::task::spawn_blocking(move || anomalies_of(&reading, &id, RecordScope::Everything));
+    let reading =
+        tokio::task::spawn_blocking(move || anomalies_of(&reading, &id, RecordScope::Everything));
     match reading.await.map_err(|_| StoreError::Closed)?? {
         Some(ids) => Ok(Some(resend_anomalies(gateway, &ids).await?)),
         None => Ok(None),
@@ -139,9 +152,10 @@ fn queue_anomalies(outbox: &Outbox<'_>, ids: &[Id]) -> Result<u32, OutboxError> 
     for id in ids {
         let mut row = outbox.tx.anomaly(id)?.ok_or(StoreError::BadValue("anomalies.id"))?;
         row.current_at = row.current_at.moved_on(outbox.now);
-        outbox
-            .tx
-            .update_anomaly(id, &AnomalyUpdate { current_at: Some(row.current_at), ..AnomalyUpdate::default() })?;
+        outbox.tx.update_anomaly(
+            id,
+            &AnomalyUpdate { current_at: Some(row.current_at), ..AnomalyUpdate::default() },
+        )?;
         queued += u32::from(outbox.queue_anomaly(&row)?);
     }
     Ok(queued)

@@ -1,7 +1,8 @@
-//! The signatures of notifications: bytes in, header values out. Uses no HTTP, no clock and no secret store.
+//! The signatures of notifications: bytes in, header values out. Uses no HTTP, no clock and no
+//! secret store.
 //!
-//! Each notification carries two forms (interface, section 5): `X-BPG-Signature` for existing integrations, and the
-//! Standard Webhooks headers, which libraries in every language verify.
+//! Each notification carries two forms (interface, section 5): `X-BPG-Signature` for existing
+//! integrations, and the Standard Webhooks headers, which libraries in every language verify.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -17,14 +18,15 @@ use zeroize::Zeroizing;
 const PREFIX: &str = "whsec_";
 
 /// Random bytes in a new key.
-pub(super) const KEY_BYTES: usize = 32;
+pub const KEY_BYTES: usize = 32;
 
-/// The time for which a replaced key still signs, together with its successor (interface, section 5).
+/// The time for which a replaced key still signs, together with its successor (interface, section
+/// 5).
 const OVERLAP_MS: i64 = 24 * 3_600_000;
 
 /// A key that signs notifications. Its `Debug` shows only its id.
 #[derive(Clone)]
-pub(super) struct HmacKey {
+pub struct HmacKey {
     id: Id,
     made_at: Timestamp,
     /// The text that the merchant is shown: `whsec_` and the base64 of `bytes`.
@@ -36,20 +38,21 @@ pub(super) struct HmacKey {
 /// The text is not `whsec_` followed by base64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("an HMAC key is whsec_ followed by base64")]
-pub(super) struct NotAKey;
+pub struct NotAKey;
 
 /// The signing key and the keys that rotations replaced.
 #[derive(Debug, Clone)]
-pub(super) struct SigningKeys {
+pub struct SigningKeys {
     /// The key that signs both forms.
     pub current: HmacKey,
-    /// The replaced keys, newest first. Each also signs `webhook-signature` for 24 hours after it was replaced.
+    /// The replaced keys, newest first. Each also signs `webhook-signature` for 24 hours after it
+    /// was replaced.
     pub replaced: Vec<HmacKey>,
 }
 
 /// The signature headers' values for one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Signatures {
+pub struct Signatures {
     /// `X-BPG-Signature`.
     pub bpg: String,
     /// `webhook-signature`: one value for each key, separated by a space.
@@ -59,7 +62,7 @@ pub(super) struct Signatures {
 impl HmacKey {
     /// A new key from these random bytes.
     #[must_use]
-    pub(super) fn new(id: Id, made_at: Timestamp, bytes: &[u8; KEY_BYTES]) -> Self {
+    pub fn new(id: Id, made_at: Timestamp, bytes: &[u8; KEY_BYTES]) -> Self {
         let text = Zeroizing::new(format!("{PREFIX}{}", *Zeroizing::new(BASE64.encode(bytes))));
         Self { id, made_at, text, bytes: Zeroizing::new(bytes.to_vec()) }
     }
@@ -68,35 +71,41 @@ impl HmacKey {
     ///
     /// # Errors
     /// [`NotAKey`] for a text of another form.
-    pub(super) fn from_text(id: Id, made_at: Timestamp, text: &str) -> Result<Self, NotAKey> {
-        let bytes = text.strip_prefix(PREFIX).and_then(|coded| BASE64.decode(coded).ok()).ok_or(NotAKey)?;
+    pub fn from_text(id: Id, made_at: Timestamp, text: &str) -> Result<Self, NotAKey> {
+        let bytes =
+            text.strip_prefix(PREFIX).and_then(|coded| BASE64.decode(coded).ok()).ok_or(NotAKey)?;
         if bytes.is_empty() {
             return Err(NotAKey);
         }
-        Ok(Self { id, made_at, text: Zeroizing::new(text.to_owned()), bytes: Zeroizing::new(bytes) })
+        Ok(Self {
+            id,
+            made_at,
+            text: Zeroizing::new(text.to_owned()),
+            bytes: Zeroizing::new(bytes),
+        })
     }
 
     /// The id by which the database names the key. It is not secret.
     #[must_use]
-    pub(super) const fn id(&self) -> Id {
+    pub const fn id(&self) -> Id {
         self.id
     }
 
     /// The time when the key was made, on the environment's clock.
     #[must_use]
-    pub(super) const fn made_at(&self) -> Timestamp {
+    pub const fn made_at(&self) -> Timestamp {
         self.made_at
     }
 
     /// The end of the time in which this key's predecessor still signs.
     #[must_use]
-    pub(super) const fn replaced_signs_until(&self) -> Timestamp {
+    pub const fn replaced_signs_until(&self) -> Timestamp {
         self.made_at.plus_ms(OVERLAP_MS)
     }
 
     /// `whsec_` and the base64 of the key's bytes. The merchant is shown this text once.
     #[must_use]
-    pub(super) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 }
@@ -110,14 +119,20 @@ impl std::fmt::Debug for HmacKey {
 impl SigningKeys {
     /// Whether this is the value of `X-BPG-Signature` for a body.
     #[must_use]
-    pub(super) fn signed(&self, body: &[u8], signature: &str) -> bool {
+    pub fn signed(&self, body: &[u8], signature: &str) -> bool {
         bpg(&self.current.text, body).as_bytes().ct_eq(signature.as_bytes()).into()
     }
 
-    /// Signs one attempt. `timestamp_s` is the value of `webhook-timestamp` (seconds since 1970); `now` is the
-    /// environment's clock.
+    /// Signs one attempt. `timestamp_s` is the value of `webhook-timestamp` (seconds since 1970);
+    /// `now` is the environment's clock.
     #[must_use]
-    pub(super) fn sign(&self, webhook_id: &str, timestamp_s: i64, body: &[u8], now: Timestamp) -> Signatures {
+    pub fn sign(
+        &self,
+        webhook_id: &str,
+        timestamp_s: i64,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Signatures {
         let mut webhook = standard_webhooks(&self.current.bytes, webhook_id, timestamp_s, body);
         let mut newer = &self.current;
         for key in &self.replaced {
@@ -133,7 +148,8 @@ impl SigningKeys {
 
 /// HMAC-SHA1 of the body, keyed with the key's whole text.
 fn bpg(key_text: &str, body: &[u8]) -> String {
-    let mut mac = <Hmac<Sha1>>::new_from_slice(key_text.as_bytes()).expect("HMAC takes a key of any length");
+    let mut mac =
+        <Hmac<Sha1>>::new_from_slice(key_text.as_bytes()).expect("HMAC takes a key of any length");
     mac.update(body);
     hex::encode(mac.finalize().into_bytes())
 }
@@ -193,7 +209,8 @@ mod tests {
     #[test]
     fn a_replaced_key_signs_for_a_day_but_not_x_bpg_signature() {
         let keys = SigningKeys { current: key(2), replaced: vec![key(1)] };
-        let alone = |n| SigningKeys { current: key(n), replaced: Vec::new() }.sign("id", 5, BODY, NOW);
+        let alone =
+            |n| SigningKeys { current: key(n), replaced: Vec::new() }.sign("id", 5, BODY, NOW);
         let both = keys.sign("id", 5, BODY, NOW.plus_ms(OVERLAP_MS - 1));
         assert_eq!(both.webhook, format!("{} {}", alone(2).webhook, alone(1).webhook));
         assert_eq!(both.bpg, alone(2).bpg);
@@ -202,6 +219,9 @@ mod tests {
 
     #[test]
     fn the_debug_form_of_keys_hides_their_text() {
-        assert!(!format!("{:?}", SigningKeys { current: key(1), replaced: Vec::new() }).contains("whsec"));
+        assert!(
+            !format!("{:?}", SigningKeys { current: key(1), replaced: Vec::new() })
+                .contains("whsec")
+        );
     }
 }

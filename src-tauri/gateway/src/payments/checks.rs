@@ -10,26 +10,31 @@ use tillgate_told::Told;
 use url::Url;
 
 /// Limit of characters of `message` and `comment` (interface, section 1).
-pub(crate) const TEXT_MAX: usize = 512;
+pub const TEXT_MAX: usize = 512;
 
 /// Limit of a URL in bytes, because each notification stores a copy of it.
-pub(super) const URL_MAX: usize = 2_048;
+pub const URL_MAX: usize = 2_048;
 
-/// Limit of bytes of all texts and URLs of one record (interface, section 1). The two texts of a payout never reach it.
-pub(super) const TEXTS_MAX: usize = 8_192;
+/// Limit of bytes of all texts and URLs of one record (interface, section 1). The two texts of a
+/// payout never reach it.
+pub const TEXTS_MAX: usize = 8_192;
 
 /// The field errors of a request found so far.
-pub(crate) struct FieldErrors(pub(crate) Vec<FieldError>);
+pub struct FieldErrors(pub(crate) Vec<FieldError>);
 
 impl FieldErrors {
     /// Adds a field error; returns `None` in place of the value.
-    pub(crate) fn told<T>(&mut self, field: &'static str, what: &impl Told) -> Option<T> {
+    pub fn told<T>(&mut self, field: &'static str, what: &impl Told) -> Option<T> {
         self.0.push(FieldError::told(field, what));
         None
     }
 
     /// Adds a field error for a missing field, unless the field was already reported.
-    pub(crate) fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    pub fn required<'a>(
+        &mut self,
+        field: &'static str,
+        value: Option<Cow<'a, str>>,
+    ) -> Option<Cow<'a, str>> {
         let known = self.0.iter().any(|field_error| field_error.field.as_deref() == Some(field));
         if value.is_none() && !known {
             self.0.push(FieldError::missing(field));
@@ -38,7 +43,7 @@ impl FieldErrors {
     }
 
     /// The currency of a code, if the merchant accepts it.
-    pub(crate) fn currency(
+    pub fn currency(
         &mut self,
         field: &'static str,
         code: Option<Cow<'_, str>>,
@@ -53,8 +58,14 @@ impl FieldErrors {
         currency.copied()
     }
 
-    /// A sum in minor units of its currency. The number of decimals is checked only if the currency is known.
-    pub(crate) fn fiat(&mut self, field: &'static str, amount: &str, currency: Option<Currency>) -> Option<i64> {
+    /// A sum in minor units of its currency. The number of decimals is checked only if the currency
+    /// is known.
+    pub fn fiat(
+        &mut self,
+        field: &'static str,
+        amount: &str,
+        currency: Option<Currency>,
+    ) -> Option<i64> {
         let Some(currency) = currency else {
             let widest = Currency::ALL.iter().max_by_key(|currency| currency.minor_units());
             if let Some(Err(error @ (NotANumber | NotPositive | TooLarge))) =
@@ -67,8 +78,9 @@ impl FieldErrors {
         currency.parse_minor(amount).map_or_else(|error| self.told(field, &error), Some)
     }
 
-    /// A text of at most `max` characters, without control characters other than tabs and line breaks.
-    pub(crate) fn text(&mut self, field: &'static str, text: Cow<'_, str>, max: usize) -> Option<String> {
+    /// A text of at most `max` characters, without control characters other than tabs and line
+    /// breaks.
+    pub fn text(&mut self, field: &'static str, text: Cow<'_, str>, max: usize) -> Option<String> {
         if text.len() > max && text.chars().count() > max {
             return self.told(field, &Fault::TooManyCharacters { most: max });
         }
@@ -79,7 +91,7 @@ impl FieldErrors {
     }
 
     /// A URL for notifications.
-    pub(crate) fn notified_url(
+    pub fn notified_url(
         &mut self,
         field: &'static str,
         text: Cow<'_, str>,
@@ -93,8 +105,7 @@ impl FieldErrors {
         self.told(field, &Fault::OtherHost(named))
     }
 
-    /// A URL.
-    pub(crate) fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
+    pub fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
         match url_error(&text) {
             Some(what) => self.told(field, &what),
             None => Some(text.into_owned()),
@@ -107,7 +118,8 @@ fn url_error(text: &str) -> Option<Fault> {
     if text.len() > URL_MAX {
         return Some(Fault::LongUrl);
     }
-    // The parser strips these silently. The called URL would then differ from the URL in the record.
+    // The parser strips these silently. The called URL would then differ from the URL in the
+    // record.
     if text.chars().any(char::is_control) || text.trim() != text {
         return Some(Fault::BlankUrl);
     }

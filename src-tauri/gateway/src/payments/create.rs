@@ -1,5 +1,5 @@
-//! Creates a payment. The request and the gateway are checked before an address is chosen. One commit stores the
-//! payment, the index of its address and the answer to its request.
+//! Creates a payment. The request and the gateway are checked before an address is chosen. One
+//! commit stores the payment, the index of its address and the answer to its request.
 
 use std::mem;
 use std::sync::Arc;
@@ -43,9 +43,7 @@ pub struct Author {
 /// The result of a payment request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
-    /// A new payment.
     New {
-        /// The payment's id.
         payment_id: Id,
         /// The Payment record, JSON.
         record: String,
@@ -104,7 +102,8 @@ pub async fn create(
     let now = gateway.follow_clock().await?;
     // Read on this thread: one row by its key takes less time than a change of threads.
     if let Some(once) = &once
-        && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
+        && let Some(answer) =
+            answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
     {
         return Ok(answer);
     }
@@ -113,7 +112,7 @@ pub async fn create(
 }
 
 /// Chooses an address and takes the permit for one more open payment. Returns the payment to store.
-pub(super) async fn insertion(
+pub async fn insertion(
     gateway: &Arc<Gateway>,
     author: Author,
     draft: Draft<'_>,
@@ -121,12 +120,18 @@ pub(super) async fn insertion(
     now: Timestamp,
 ) -> Result<(Insertion, Option<OpenPaymentPermit>), CreateError> {
     let settings = gateway.settings.snapshot();
-    let mut request =
-        draft::validate(draft, &settings.currencies, author.notification_url_optional, &author.notify_hosts);
+    let mut request = draft::validate(
+        draft,
+        &settings.currencies,
+        author.notification_url_optional,
+        &author.notify_hosts,
+    );
     let (price, market) = price(gateway, &mut request, &settings, now)?;
     let (wallet, tip_height) = can_receive(gateway, now)?;
     let permit = match author.key_id {
-        Some(key_id) => gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?,
+        Some(key_id) => {
+            gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?
+        }
         None => None,
     };
     let promise = gateway.promise_room(owed_bytes(&request)).await?;
@@ -144,7 +149,8 @@ pub(super) async fn insertion(
     Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once, promise }, permit))
 }
 
-/// The price in Bitcoin and its exchange rate. All field errors are found here, before temporary refusals.
+/// The price in Bitcoin and its exchange rate. All field errors are found here, before temporary
+/// refusals.
 fn price(
     gateway: &Gateway,
     request: &mut Validated,
@@ -152,17 +158,21 @@ fn price(
     now: Timestamp,
 ) -> Result<(Price, StoredRate), CreateError> {
     let mut field_errors = mem::take(&mut request.field_errors);
-    let Some((minor, currency)) = request.price else { return Err(CreateError::Invalid(field_errors)) };
+    let Some((minor, currency)) = request.price else {
+        return Err(CreateError::Invalid(field_errors));
+    };
     let market = match gateway.rates.rate_for(currency, now) {
         Ok(market) => market,
-        // A missing wallet is reported before a missing rate, because such a gateway is not set up yet.
+        // A missing wallet is reported before a missing rate, because such a gateway is not set up
+        // yet.
         Err(unavailable) if field_errors.is_empty() => {
             gateway.ready_wallet()?;
             return Err(unavailable.into());
         }
         Err(_) => return Err(CreateError::Invalid(field_errors)),
     };
-    let dust_limit_sats = gateway.wallet.get().map_or(0, |wallet| wallet.addresses.dust_limit_sats());
+    let dust_limit_sats =
+        gateway.wallet.get().map_or(0, |wallet| wallet.addresses.dust_limit_sats());
     match Price::at(market.rate, settings.spread_per_mille, minor, currency, dust_limit_sats) {
         Ok(price) if field_errors.is_empty() => Ok((price, market)),
         price => {
@@ -172,7 +182,8 @@ fn price(
     }
 }
 
-/// The wallet with its pool of addresses, and the height of the best block. Refuses if coins could not be received or noticed.
+/// The wallet with its pool of addresses, and the height of the best block. Refuses if coins could
+/// not be received or noticed.
 fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(Arc<Wallet>, u32), CreateError> {
     let wallet = gateway.ready_wallet()?;
     let watched = gateway.last_look.watched_lately(now)?;
@@ -183,7 +194,12 @@ fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(Arc<Wallet>, u32), 
 fn owed_bytes(request: &Validated) -> u64 {
     let Some(url) = &request.notification_url else { return 0 };
     let others = [&request.anomaly_notification_url, &request.redirect_urls];
-    let others = others.into_iter().flatten().chain([&request.merchant_transaction_id]).map(String::len).sum::<usize>();
+    let others = others
+        .into_iter()
+        .flatten()
+        .chain([&request.merchant_transaction_id])
+        .map(String::len)
+        .sum::<usize>();
     let texts = OpenTexts {
         payments: 1,
         notification_urls: url.len() as u64,
@@ -219,9 +235,10 @@ fn row(
     })
 }
 
-/// Commits the payment. If a request with the same idempotency key was committed first, its answer is returned, and
-/// this address stays unused. The address is checked again in the transaction, because it was chosen earlier.
-pub(super) async fn store(
+/// Commits the payment. If a request with the same idempotency key was committed first, its answer
+/// is returned, and this address stays unused. The address is checked again in the transaction,
+/// because it was chosen earlier.
+pub async fn store(
     gateway: &Arc<Gateway>,
     insertion: Insertion,
     permit: Option<OpenPaymentPermit>,
@@ -241,7 +258,8 @@ pub(super) async fn store(
     let there = Arc::downgrade(gateway);
     // If the commit fails, looks ask about the script for a minute without need.
     gateway.note_awaited(&insertion.new.row.script);
-    // The announcement is returned with the answer and made when it is dropped, so even if the client has gone.
+    // The announcement is returned with the answer and made when it is dropped, so even if the
+    // client has gone.
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
         Some(again) => Ok((again, None)),
         None => {
@@ -272,8 +290,8 @@ impl From<ReserveError> for CreateError {
     }
 }
 
-/// Refuses an address that was chosen just before a restore of the wallet, or before a look showed that another copy
-/// gave it. Another customer may have this address.
+/// Refuses an address that was chosen just before a restore of the wallet, or before a look showed
+/// that another copy gave it. Another customer may have this address.
 fn check_still_free(reader: &Reader<'_>, index: u32) -> Result<(), CreateError> {
     if reader.dangerous_restore()?.is_some() {
         return Err(NotReady::NotLooked.into());
@@ -290,7 +308,7 @@ fn answered_before(prior: PriorRequest) -> Result<Option<Created>, CreateError> 
 }
 
 /// A payment about to be stored.
-pub(super) struct Insertion {
+pub struct Insertion {
     new: NewPayment,
     record: String,
     now: Timestamp,

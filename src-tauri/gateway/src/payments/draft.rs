@@ -28,7 +28,8 @@ pub struct Draft<'a> {
     pub merchant_transaction_id: Option<Cow<'a, str>>,
     /// The URLs to which the payment page redirects the customer.
     pub redirect_urls: Vec<(RedirectKind, Cow<'a, str>)>,
-    /// Errors found while the request was parsed. A field with such an error does not count as missing.
+    /// Errors found while the request was parsed. A field with such an error does not count as
+    /// missing.
     pub field_errors: Vec<FieldError>,
 }
 
@@ -74,7 +75,7 @@ impl RedirectKind {
 
 /// A validated request. The price may still be too small or too large at the exchange rate.
 #[derive(Debug)]
-pub(super) struct Validated {
+pub struct Validated {
     /// In the currency's minor units; `None` if the price or the currency has a field error.
     pub price: Option<(i64, Currency)>,
     pub notification_url: Option<String>,
@@ -86,8 +87,9 @@ pub(super) struct Validated {
     pub field_errors: Vec<FieldError>,
 }
 
-/// Finds every field error of a request. The merchant accepts `currencies`; `hosts` may be notified.
-pub(super) fn validate(
+/// Finds every field error of a request. The merchant accepts `currencies`; `hosts` may be
+/// notified.
+pub fn validate(
     draft: Draft<'_>,
     currencies: &[Currency],
     notification_url_optional: bool,
@@ -97,19 +99,24 @@ pub(super) fn validate(
     let mut field_errors = FieldErrors(draft.field_errors);
     let currency = field_errors.currency("currency", draft.currency, currencies);
     let amount = field_errors.required("amount", draft.amount);
-    let price = amount.and_then(|amount| field_errors.fiat("amount", &amount, currency)).zip(currency);
+    let price =
+        amount.and_then(|amount| field_errors.fiat("amount", &amount, currency)).zip(currency);
     let notification_url = if notification_url_optional {
         draft.notification_url
     } else {
         field_errors.required("notificationUrl", draft.notification_url)
     };
-    let message =
-        field_errors.required("message", draft.message).and_then(|it| field_errors.text("message", it, TEXT_MAX));
+    let message = field_errors
+        .required("message", draft.message)
+        .and_then(|it| field_errors.text("message", it, TEXT_MAX));
     let reference = field_errors.required("merchantTransactionId", draft.merchant_transaction_id);
-    let reference = reference.and_then(|it| field_errors.text("merchantTransactionId", it, REFERENCE_MAX));
-    let notification_url = notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts));
-    let anomaly_notification_url =
-        draft.anomaly_notification_url.and_then(|it| field_errors.notified_url("anomalyNotificationUrl", it, hosts));
+    let reference =
+        reference.and_then(|it| field_errors.text("merchantTransactionId", it, REFERENCE_MAX));
+    let notification_url =
+        notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts));
+    let anomaly_notification_url = draft
+        .anomaly_notification_url
+        .and_then(|it| field_errors.notified_url("anomalyNotificationUrl", it, hosts));
     let redirect_urls = redirect_urls(draft.redirect_urls, &mut field_errors);
     // A field that is too long by itself gets no second error.
     let is_told = |one: &FieldError| field_errors.0.iter().any(|told| told.field == one.field);
@@ -144,7 +151,10 @@ fn texts_too_long(draft: &Draft<'_>) -> Option<FieldError> {
     (in_all > TEXTS_MAX).then(|| FieldError::told(longest, &what))
 }
 
-fn redirect_urls(given: Vec<(RedirectKind, Cow<'_, str>)>, field_errors: &mut FieldErrors) -> Option<String> {
+fn redirect_urls(
+    given: Vec<(RedirectKind, Cow<'_, str>)>,
+    field_errors: &mut FieldErrors,
+) -> Option<String> {
     let mut urls = serde_json::Map::new();
     for (kind, text) in given {
         if let Some(url) = field_errors.url(kind.field(), text) {
@@ -175,8 +185,12 @@ mod tests {
     }
 
     fn fields(draft: Draft<'_>) -> Vec<String> {
-        let field_errors = validate(draft, &currencies(), false, &NotifyHosts::default()).field_errors;
-        field_errors.into_iter().map(|field_error| field_error.field.unwrap_or_default().into_owned()).collect()
+        let field_errors =
+            validate(draft, &currencies(), false, &NotifyHosts::default()).field_errors;
+        field_errors
+            .into_iter()
+            .map(|field_error| field_error.field.unwrap_or_default().into_owned())
+            .collect()
     }
 
     #[test]
@@ -188,18 +202,24 @@ mod tests {
 
     #[test]
     fn texts_and_urls_have_8192_bytes_together_at_most() {
-        let url = |length: usize| Cow::from(format!("https://shop.example/{}", "u".repeat(length - 21)));
+        let url =
+            |length: usize| Cow::from(format!("https://shop.example/{}", "u".repeat(length - 21)));
         let of = |last: usize| Draft {
             notification_url: Some(url(2_048)),
             anomaly_notification_url: Some(url(2_000)),
             message: Some("é".repeat(512).into()),
-            redirect_urls: vec![(RedirectKind::Expired, url(2_000)), (RedirectKind::Confirmed, url(last))],
+            redirect_urls: vec![
+                (RedirectKind::Expired, url(2_000)),
+                (RedirectKind::Confirmed, url(last)),
+            ],
             ..good()
         };
         let left = 8_192 - 2_048 - 2_000 - 1_024 - 2_000;
         assert_eq!(fields(of(left)), Vec::<String>::new());
         assert_eq!(fields(of(left + 1)), ["notificationUrl"]);
-        let refusal = validate(of(left + 1), &currencies(), false, &NotifyHosts::default()).field_errors.remove(0);
+        let refusal = validate(of(left + 1), &currencies(), false, &NotifyHosts::default())
+            .field_errors
+            .remove(0);
         let told = "notificationUrl must be shorter: all texts and URLs of a payment may have 8192 bytes together, and these have 8193";
         assert_eq!(refusal.message, told);
     }
@@ -214,12 +234,22 @@ mod tests {
     fn texts_that_are_not_amounts_are_refused() {
         let digits = "9".repeat(30);
         for amount in ["0", "-1", "1e400", "NaN", "0.001", digits.as_str(), "", "1,5", " 1"] {
-            assert_eq!(fields(Draft { amount: Some(amount.into()), ..good() }), ["amount"], "{amount}");
+            assert_eq!(
+                fields(Draft { amount: Some(amount.into()), ..good() }),
+                ["amount"],
+                "{amount}"
+            );
         }
-        let yen = |amount: &'static str| Draft { currency: Some("JPY".into()), amount: Some(amount.into()), ..good() };
+        let yen = |amount: &'static str| Draft {
+            currency: Some("JPY".into()),
+            amount: Some(amount.into()),
+            ..good()
+        };
         assert_eq!(fields(yen("1.5")), ["amount"]);
         assert_eq!(
-            validate(yen("1500.00"), &currencies(), false, &NotifyHosts::default()).price.map(|(minor, _)| minor),
+            validate(yen("1500.00"), &currencies(), false, &NotifyHosts::default())
+                .price
+                .map(|(minor, _)| minor),
             Some(1_500)
         );
     }
@@ -227,7 +257,8 @@ mod tests {
     #[test]
     fn a_bad_amount_is_reported_along_with_a_bad_currency() {
         for currency in ["XXX", "usd", "GBP", ""] {
-            let draft = Draft { currency: Some(currency.into()), amount: Some("NaN".into()), ..good() };
+            let draft =
+                Draft { currency: Some(currency.into()), amount: Some("NaN".into()), ..good() };
             assert_eq!(fields(draft), ["currency", "amount"], "{currency}");
         }
     }
@@ -254,12 +285,24 @@ mod tests {
             " https://shop.example",
             long.as_str(),
         ] {
-            assert_eq!(fields(Draft { notification_url: Some(url.into()), ..good() }), ["notificationUrl"], "{url}");
+            assert_eq!(
+                fields(Draft { notification_url: Some(url.into()), ..good() }),
+                ["notificationUrl"],
+                "{url}"
+            );
         }
         let bytes = format!("https://shop.example/{}", "é".repeat(URL_MAX / 2));
-        assert_eq!(fields(Draft { notification_url: Some(bytes.into()), ..good() }), ["notificationUrl"]);
-        for url in ["http://127.0.0.1:8080/a?b=c@d#e", "HTTPS://Shop.Example", "https://[::1]/@me"] {
-            assert_eq!(fields(Draft { notification_url: Some(url.into()), ..good() }), Vec::<String>::new(), "{url}");
+        assert_eq!(
+            fields(Draft { notification_url: Some(bytes.into()), ..good() }),
+            ["notificationUrl"]
+        );
+        for url in ["http://127.0.0.1:8080/a?b=c@d#e", "HTTPS://Shop.Example", "https://[::1]/@me"]
+        {
+            assert_eq!(
+                fields(Draft { notification_url: Some(url.into()), ..good() }),
+                Vec::<String>::new(),
+                "{url}"
+            );
         }
     }
 
@@ -283,13 +326,20 @@ mod tests {
         ];
         let validated = validate(draft, &currencies(), false, &NotifyHosts::default());
         assert_eq!(validated.field_errors[0].field.as_deref(), Some("redirectUrls.confirmed"));
-        assert_eq!(validated.redirect_urls.as_deref(), Some(r#"{"expired":"https://shop.example/e"}"#));
+        assert_eq!(
+            validated.redirect_urls.as_deref(),
+            Some(r#"{"expired":"https://shop.example/e"}"#)
+        );
     }
 
     #[test]
     fn a_key_may_make_the_notification_url_optional() {
-        let validated =
-            validate(Draft { notification_url: None, ..good() }, &currencies(), true, &NotifyHosts::default());
+        let validated = validate(
+            Draft { notification_url: None, ..good() },
+            &currencies(),
+            true,
+            &NotifyHosts::default(),
+        );
         assert_eq!((validated.field_errors, validated.notification_url), (vec![], None));
     }
 }

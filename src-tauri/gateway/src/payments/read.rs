@@ -8,11 +8,12 @@ use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 
-/// Limit of transactions that are read on the request's own thread. Nearly every payment has one or two.
-pub(crate) const FEW_TRANSACTIONS: u32 = 8;
+/// Limit of transactions that are read on the request's own thread. Nearly every payment has one or
+/// two.
+pub const FEW_TRANSACTIONS: u32 = 8;
 
 /// The result of looking up a payment's id.
-pub(crate) enum Lookup {
+pub enum Lookup {
     /// The caller sees no such payment.
     Nothing,
     /// The record of a payment with few transactions or none.
@@ -25,12 +26,15 @@ pub(crate) enum Lookup {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn find(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Lookup, StoreError> {
+pub fn find(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Lookup, StoreError> {
     gateway.render(|snapshot| {
-        let Some(row) = snapshot.reader.payment(id)?.filter(|row| scope.includes(row.key_id)) else {
+        let Some(row) = snapshot.reader.payment(id)?.filter(|row| scope.includes(row.key_id))
+        else {
             return Ok(Lookup::Nothing);
         };
-        if row.payment.paid_sats > 0 && snapshot.reader.has_more_receipts_than(row.seq, FEW_TRANSACTIONS)? {
+        if row.payment.paid_sats > 0
+            && snapshot.reader.has_more_receipts_than(row.seq, FEW_TRANSACTIONS)?
+        {
             return Ok(Lookup::Long);
         }
         Ok(Lookup::Short(snapshot.payment(&row)?))
@@ -41,7 +45,11 @@ pub(crate) fn find(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Loo
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
+pub fn record(
+    gateway: &Gateway,
+    id: &Id,
+    scope: RecordScope,
+) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.payment(id)?.filter(|row| scope.includes(row.key_id));
         row.map(|row| snapshot.payment(&row)).transpose()
@@ -52,7 +60,7 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<O
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn list(
+pub fn list(
     snapshot: &Snapshot<'_>,
     filter: &PaymentFilter,
     limit: u32,

@@ -33,8 +33,8 @@ fn draft() -> Draft<'static> {
     }
 }
 
-/// Polls `request` once during another write, so that its write is queued. Then drops it, as for a client that hung up,
-/// and waits until all queued writes are committed.
+/// Polls `request` once during another write, so that its write is queued. Then drops it, as for a
+/// client that hung up, and waits until all queued writes are committed.
 async fn hang_up(gateway: &Gateway, request: impl Future) {
     let (begun, has_begun) = oneshot::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
@@ -81,7 +81,10 @@ async fn a_payment_whose_client_hung_up_is_announced_to_the_panel() {
     create::create(gateway, panel(), draft(), None).await.unwrap();
     let changes = gateway.changes.subscribe();
     hang_up(gateway, create::create(gateway, panel(), draft(), None)).await;
-    assert_eq!(gateway.store.read(|reader| reader.payments_count(&PaymentFilter::default())).unwrap(), 2);
+    assert_eq!(
+        gateway.store.read(|reader| reader.payments_count(&PaymentFilter::default())).unwrap(),
+        2
+    );
     assert!(changes.has_changed().unwrap(), "the second payment was not announced");
 }
 
@@ -92,7 +95,8 @@ async fn a_resend_whose_client_hung_up_is_sent_at_once() {
     world.pay(&payment, payment.payment.amount_sats).await;
     let gateway = &world.gateway;
     assert!(is_notifier_woken(gateway), "the payment's notification did not wake the notifier");
-    hang_up(gateway, resend::resend_payment(gateway, payment.payment.id, RecordScope::Everything)).await;
+    hang_up(gateway, resend::resend_payment(gateway, payment.payment.id, RecordScope::Everything))
+        .await;
     assert_eq!(world.notified(&payment.payment.id).len(), 2);
     assert!(is_notifier_woken(gateway), "the resend did not wake the notifier");
 }
@@ -111,7 +115,11 @@ async fn a_payment_whose_client_hung_up_counts_as_open() {
     };
     let at = gateway.clock.now();
     let (key, _) = gateway.keys.create(request, &*gateway.entropy, at, "cli").await.unwrap();
-    gateway.settings.set(&gateway.store, "keyOpenPayments", "2", Act { actor: "cli", at }).await.unwrap();
+    gateway
+        .settings
+        .set(&gateway.store, "keyOpenPayments", "2", Act { actor: "cli", at })
+        .await
+        .unwrap();
     let author = Author {
         key_id: Some(key.key_id),
         label: key.name.clone(),
@@ -126,7 +134,10 @@ async fn a_payment_whose_client_hung_up_counts_as_open() {
     let made = PaymentFilter { key_id: Some(key.key_id), ..PaymentFilter::default() };
     assert_eq!(gateway.store.read(|reader| reader.payments_count(&made)).unwrap(), 2);
     let third = ask().await;
-    assert!(matches!(third, Err(CreateError::KeyLimit(KeyLimit::OpenPayments { most: 2 }))), "{third:?}");
+    assert!(
+        matches!(third, Err(CreateError::KeyLimit(KeyLimit::OpenPayments { most: 2 }))),
+        "{third:?}"
+    );
 }
 
 #[tokio::test]
@@ -135,7 +146,9 @@ async fn an_address_taken_just_before_a_restore_is_not_given() {
     world.make_wallet().await;
     let gateway = &world.gateway;
     create::create(gateway, panel(), draft(), None).await.unwrap();
-    let taken = async || create::insertion(gateway, panel(), draft(), None, gateway.clock.now()).await.unwrap().0;
+    let taken = async || {
+        create::insertion(gateway, panel(), draft(), None, gateway.clock.now()).await.unwrap().0
+    };
     let (early, late) = (taken().await, taken().await);
     let words = gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     let again = RestoreRequest { words, birthday: None, gap: Some(20), beside_another: false };
@@ -148,7 +161,8 @@ async fn an_address_taken_just_before_a_restore_is_not_given() {
     world.look().await;
     assert!(gateway.ready_wallet().is_ok());
     assert_eq!(refused(late).await, NotReady::Skipped, "the old address is not refused as skipped");
-    let stored = || gateway.store.read(|reader| reader.payments(&PaymentFilter::default(), 10, 0)).unwrap();
+    let stored =
+        || gateway.store.read(|reader| reader.payments(&PaymentFilter::default(), 10, 0)).unwrap();
     assert_eq!(stored().len(), 1);
     create::create(gateway, panel(), draft(), None).await.unwrap();
     let mut indices: Vec<u32> = stored().iter().map(|row| row.derivation_index).collect();

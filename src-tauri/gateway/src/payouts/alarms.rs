@@ -5,8 +5,9 @@ use tillgate_store::StoreError;
 
 use crate::gateway::Gateway;
 
-/// Dismisses the alarms of a payout on behalf of staff. Returns whether there were any. The audit log names `actor`.
-pub(crate) async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
+/// Dismisses the alarms of a payout on behalf of staff. Returns whether there were any. The audit
+/// log names `actor`.
+pub async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let dismiss = move |tx: &tillgate_store::Tx<'_>| {
         let Some(row) = tx.payout(&id)? else { return Ok(false) };

@@ -1,4 +1,5 @@
-//! Approves an offer. The approving transaction checks state and limit, because the sender does not check them again.
+//! Approves an offer. The approving transaction checks state and limit, because the sender does not
+//! check them again.
 
 use std::sync::{Arc, Weak};
 
@@ -24,18 +25,19 @@ use crate::wallet::NotReady;
 
 /// The person or program that approves a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Approver {
+pub struct Approver {
     /// The API key's name, or `cli:…` or `panel:…`.
-    pub(crate) name: String,
+    pub name: String,
     /// The payouts that the approver may approve.
-    pub(crate) scope: RecordScope,
-    /// Whether the approver is a person. The audit log names persons; the payout's record names an API key.
-    pub(crate) is_person: bool,
+    pub scope: RecordScope,
+    /// Whether the approver is a person. The audit log names persons; the payout's record names an
+    /// API key.
+    pub is_person: bool,
 }
 
 /// Reason why a payout was not approved. Nothing was changed.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum ApproveError {
+pub enum ApproveError {
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
     #[error(
@@ -55,7 +57,9 @@ pub(crate) enum ApproveError {
     )]
     RefundCoinsGone,
     /// An earlier refund of the same coins had failed, and was sent after all.
-    #[error("an earlier refund sent these coins back after all: reject this offer, and dismiss the anomaly")]
+    #[error(
+        "an earlier refund sent these coins back after all: reject this offer, and dismiss the anomaly"
+    )]
     RefundedBefore,
     /// Another copy of the wallet paid the same address after the offer was made.
     #[error(
@@ -86,7 +90,7 @@ impl From<StoreError> for ApproveError {
 
 impl ApproveError {
     /// The refusals as field errors. They name no field, because the request held no amount.
-    pub(crate) fn limit_errors(refusals: &[LimitRefusal]) -> Vec<FieldError> {
+    pub fn limit_errors(refusals: &[LimitRefusal]) -> Vec<FieldError> {
         limit::field_errors(refusals, None)
     }
 }
@@ -102,10 +106,10 @@ const fn after(state: PayoutState) -> &'static str {
 }
 
 /// Wakes the sender when dropped. The writer drops it after the commit if the caller has gone.
-pub(super) struct Wake(Weak<Gateway>);
+pub struct Wake(Weak<Gateway>);
 
 impl Wake {
-    pub(super) fn of(outbox: &Outbox<'_>) -> Self {
+    pub fn of(outbox: &Outbox<'_>) -> Self {
         Self(outbox.gateway_weak())
     }
 }
@@ -118,12 +122,16 @@ impl Drop for Wake {
     }
 }
 
-/// Approves an offer, and returns its record. Approvals are checked one after another, so that together they never
-/// exceed the limit.
+/// Approves an offer, and returns its record. Approvals are checked one after another, so that
+/// together they never exceed the limit.
 ///
 /// # Errors
 /// No such payout, or else the first reason of [`may_approve`].
-pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) -> Result<String, ApproveError> {
+pub async fn approve(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    approver: Approver,
+) -> Result<String, ApproveError> {
     let _no_jump = gateway.clock_jumps.read().await;
     gateway.follow_clock().await?;
     let commit = outbox::commit(gateway, None, move |outbox| -> Result<_, ApproveError> {
@@ -146,9 +154,9 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
 /// Checks that a payout may be approved at `now`.
 ///
 /// # Errors
-/// The first of these reasons: the payout's state, a restored copy without a scan, an address that another copy paid,
-/// coins that were refunded before or are gone, the limit.
-pub(crate) fn may_approve(
+/// The first of these reasons: the payout's state, a restored copy without a scan, an address that
+/// another copy paid, coins that were refunded before or are gone, the limit.
+pub fn may_approve(
     reader: &Reader<'_>,
     row: &PayoutRow,
     settings: &Settings,
@@ -158,9 +166,11 @@ pub(crate) fn may_approve(
     if reader.dangerous_restore()?.is_some() {
         return Err(ApproveError::WalletNotReady(NotReady::NotLooked));
     }
-    // A payment by another copy that was known at the request was agreed to with it. An offer's `current_at` is the time
-    // of its request.
-    if let Some(paid) = reader.twin_that_paid(&row.script)?.filter(|paid| paid.noticed_at > row.current_at) {
+    // A payment by another copy that was known at the request was agreed to with it. An offer's
+    // `current_at` is the time of its request.
+    if let Some(paid) =
+        reader.twin_that_paid(&row.script)?.filter(|paid| paid.noticed_at > row.current_at)
+    {
         let (txid, amount_sats, address) = (paid.txid, paid.amount_sats, row.address.clone());
         return Err(ApproveError::PaidBefore { txid, amount_sats, address });
     }
@@ -178,7 +188,7 @@ pub(crate) fn may_approve(
 }
 
 /// Turns an offer into an approved payout.
-pub(super) fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
+pub fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
     row.state = PayoutState::Queued;
     row.approved_at = Some(now);
     row.approved_by = Some(by);
@@ -186,21 +196,33 @@ pub(super) fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
 }
 
 /// Whether all coins of an anomaly have the confirmations that a refund needs.
-pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations: u32) -> Result<bool, StoreError> {
+pub fn has_refund_coins(
+    reader: &Reader<'_>,
+    anomaly: &Id,
+    confirmations: u32,
+) -> Result<bool, StoreError> {
     let Some(row) = reader.anomaly(anomaly)? else { return Ok(false) };
     let receipts = reader.receipts_of(row.payment_seq, &row.anomaly.txids)?;
     let tip_height = reader.tip_height()?;
     let are_all_there = !receipts.is_empty() && receipts.len() == row.anomaly.txids.len();
-    Ok(are_all_there && receipts.iter().all(|it| !it.gone && it.confirmations(tip_height) >= confirmations))
+    Ok(are_all_there
+        && receipts.iter().all(|it| !it.gone && it.confirmations(tip_height) >= confirmations))
 }
 
 /// Refuses a payout that is not an offer, and an expired offer.
-pub(super) fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
+pub fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
     match row.state {
-        PayoutState::New if is_valid_at(row.expires_at, now) && row.created_at <= latest_stored(now) => Ok(()),
-        PayoutState::New | PayoutState::Expired => {
-            Err(row.failure_reason.clone().map_or(ApproveError::OfferExpired, ApproveError::OfferRejected))
+        PayoutState::New
+            if is_valid_at(row.expires_at, now) && row.created_at <= latest_stored(now) =>
+        {
+            Ok(())
         }
-        PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => Err(ApproveError::NotPending(row.state)),
+        PayoutState::New | PayoutState::Expired => Err(row
+            .failure_reason
+            .clone()
+            .map_or(ApproveError::OfferExpired, ApproveError::OfferRejected)),
+        PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => {
+            Err(ApproveError::NotPending(row.state))
+        }
     }
 }

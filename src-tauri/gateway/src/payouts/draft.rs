@@ -13,14 +13,14 @@ use tillgate_store::notify_hosts::NotifyHosts;
 use crate::payments::{FieldErrors, TEXT_MAX};
 
 /// The field of an amount in Bitcoin.
-pub(super) const BTC: &str = "btcAmount";
+pub const BTC: &str = "btcAmount";
 
 /// The field of an amount in fiat.
-pub(super) const FIAT: &str = "fiatAmount";
+pub const FIAT: &str = "fiatAmount";
 
 /// A payout request as received: texts that are not validated. `None` means missing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Draft<'a> {
+pub struct Draft<'a> {
     /// The Bitcoin to send, a decimal number; either this or the fiat amount.
     pub btc_amount: Option<Cow<'a, str>>,
     /// The fiat worth to send, a decimal number.
@@ -35,13 +35,14 @@ pub(crate) struct Draft<'a> {
     pub notification_url: Option<Cow<'a, str>>,
     /// The sum of a refund. The amounts may then be left out, or must agree.
     pub refund_sats: Option<u64>,
-    /// Errors found while the request was parsed. A field with such an error does not count as missing.
+    /// Errors found while the request was parsed. A field with such an error does not count as
+    /// missing.
     pub field_errors: Vec<FieldError>,
 }
 
 /// A validated request. The limit, and addresses of our own, are checked later.
 #[derive(Debug)]
-pub(super) struct Validated {
+pub struct Validated {
     pub amount: Option<OfferAmount>,
     /// The sum of a refund, which `amount` must equal.
     pub refund_sats: Option<u64>,
@@ -53,11 +54,18 @@ pub(super) struct Validated {
     pub field_errors: Vec<FieldError>,
 }
 
-/// Finds every field error of a request. `currencies` are those that the merchant takes; `hosts` may be notified.
-pub(super) fn validate(draft: Draft<'_>, currencies: &[Currency], network: Network, hosts: &NotifyHosts) -> Validated {
+/// Finds every field error of a request. `currencies` are those that the merchant takes; `hosts`
+/// may be notified.
+pub fn validate(
+    draft: Draft<'_>,
+    currencies: &[Currency],
+    network: Network,
+    hosts: &NotifyHosts,
+) -> Validated {
     let mut field_errors = FieldErrors(draft.field_errors);
     let currency = field_errors.currency("currency", draft.currency, currencies);
-    let amount = amount(&mut field_errors, draft.btc_amount, draft.fiat_amount, currency, draft.refund_sats);
+    let amount =
+        amount(&mut field_errors, draft.btc_amount, draft.fiat_amount, currency, draft.refund_sats);
     let address = field_errors.required("address", draft.address);
     let address = address.and_then(|text| payout_address(&mut field_errors, &text, network));
     Validated {
@@ -66,23 +74,30 @@ pub(super) fn validate(draft: Draft<'_>, currencies: &[Currency], network: Netwo
         currency,
         address,
         comment: draft.comment.and_then(|it| field_errors.text("comment", it, TEXT_MAX)),
-        notification_url: draft.notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts)),
+        notification_url: draft
+            .notification_url
+            .and_then(|it| field_errors.notified_url("notificationUrl", it, hosts)),
         field_errors: field_errors.0,
     }
 }
 
 /// A payable address.
-pub(super) fn payout_address(field_errors: &mut FieldErrors, text: &str, network: Network) -> Option<PayoutAddress> {
-    address::parse(text, network).map_or_else(|refusal| field_errors.told("address", &refusal), Some)
+pub fn payout_address(
+    field_errors: &mut FieldErrors,
+    text: &str,
+    network: Network,
+) -> Option<PayoutAddress> {
+    address::parse(text, network)
+        .map_or_else(|refusal| field_errors.told("address", &refusal), Some)
 }
 
 /// The amount in Bitcoin.
-pub(super) fn btc_amount(field_errors: &mut FieldErrors, text: &str) -> Option<OfferAmount> {
-    parse_btc(text).map_or_else(|error| field_errors.told(BTC, &error), |sats| Some(OfferAmount::Btc(sats)))
+pub fn btc_amount(field_errors: &mut FieldErrors, text: &str) -> Option<OfferAmount> {
+    parse_btc(text)
+        .map_or_else(|error| field_errors.told(BTC, &error), |sats| Some(OfferAmount::Btc(sats)))
 }
 
-/// The amount in fiat.
-pub(super) fn fiat_amount(
+pub fn fiat_amount(
     field_errors: &mut FieldErrors,
     text: &str,
     currency: Option<Currency>,
@@ -90,7 +105,8 @@ pub(super) fn fiat_amount(
     field_errors.fiat(FIAT, text, currency).map(OfferAmount::Fiat)
 }
 
-/// The amount of a request, or the sum of a refund. If there are two amounts, the faults of each are reported.
+/// The amount of a request, or the sum of a refund. If there are two amounts, the faults of each
+/// are reported.
 fn amount(
     field_errors: &mut FieldErrors,
     btc: Option<Cow<'_, str>>,

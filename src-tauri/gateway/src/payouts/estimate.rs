@@ -18,26 +18,26 @@ use crate::records::{Estimate, estimate_record};
 
 /// The amount of an estimate, as received.
 #[derive(Debug, Clone)]
-pub(crate) enum EstimateAmount<'a> {
+pub enum EstimateAmount<'a> {
     Btc(Option<Cow<'a, str>>),
     Fiat(Option<Cow<'a, str>>),
 }
 
 /// A request for an estimate, as received.
 #[derive(Debug, Clone)]
-pub(crate) struct EstimateRequest<'a> {
-    pub(crate) amount: EstimateAmount<'a>,
+pub struct EstimateRequest<'a> {
+    pub amount: EstimateAmount<'a>,
     /// ISO 4217 code.
-    pub(crate) currency: Option<Cow<'a, str>>,
+    pub currency: Option<Cow<'a, str>>,
     /// The recipient's address. Without one, a SegWit address is assumed.
-    pub(crate) address: Option<Cow<'a, str>>,
+    pub address: Option<Cow<'a, str>>,
     /// Errors found while the request was parsed.
-    pub(crate) field_errors: Vec<FieldError>,
+    pub field_errors: Vec<FieldError>,
 }
 
 /// Reason why there is no estimate.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum EstimateError {
+pub enum EstimateError {
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
     #[error(transparent)]
@@ -50,7 +50,7 @@ pub(crate) enum EstimateError {
 ///
 /// # Errors
 /// Every field error of the request, or the one obstacle to an estimate.
-pub(crate) async fn estimate(
+pub async fn estimate(
     gateway: &Arc<Gateway>,
     request: EstimateRequest<'_>,
     permit: Permit,
@@ -59,21 +59,26 @@ pub(crate) async fn estimate(
     let mut field_errors = FieldErrors(request.field_errors);
     let currency = field_errors.currency("currency", request.currency, &settings.currencies);
     let (field, amount) = match request.amount {
-        EstimateAmount::Btc(text) => {
-            (BTC, field_errors.required(BTC, text).and_then(|text| draft::btc_amount(&mut field_errors, &text)))
-        }
+        EstimateAmount::Btc(text) => (
+            BTC,
+            field_errors
+                .required(BTC, text)
+                .and_then(|text| draft::btc_amount(&mut field_errors, &text)),
+        ),
         EstimateAmount::Fiat(text) => {
             let text = field_errors.required(FIAT, text);
             (FIAT, text.and_then(|text| draft::fiat_amount(&mut field_errors, &text, currency)))
         }
     };
     let network = gateway.network;
-    let address = request.address.map(|text| draft::payout_address(&mut field_errors, &text, network));
+    let address =
+        request.address.map(|text| draft::payout_address(&mut field_errors, &text, network));
     let (Some(currency), Some(amount), []) = (currency, amount, field_errors.0.as_slice()) else {
         return Err(EstimateError::Invalid(field_errors.0));
     };
     let rate = gateway.rates.rate_for(currency, gateway.clock.now())?.rate;
-    let too_large = |why: OfferTooLarge| EstimateError::Invalid(vec![FieldError::told(field, &why)]);
+    let too_large =
+        |why: OfferTooLarge| EstimateError::Invalid(vec![FieldError::told(field, &why)]);
     let worth = OfferWorth::of(amount, rate, currency).map_err(too_large)?;
     if worth.amount_sats == 0 {
         return Err(EstimateError::Invalid(vec![FieldError::told(field, &Fault::NoSatoshi)]));
@@ -83,8 +88,14 @@ pub(crate) async fn estimate(
         return Err(EstimateError::Invalid(vec![FieldError::told("address", &Fault::OwnAddress)]));
     }
     let fee_rate = funding::fee_rate(gateway, &settings).await;
-    let funding =
-        funding::funding_off_thread(gateway, &settings, fee_rate, (worth.amount_sats, script), permit).await?;
+    let funding = funding::funding_off_thread(
+        gateway,
+        &settings,
+        fee_rate,
+        (worth.amount_sats, script),
+        permit,
+    )
+    .await?;
     let total = worth.total_minor(funding.network_fee_sats, rate, currency);
     Ok(estimate_record(&Estimate {
         amount_sats: worth.amount_sats,
@@ -97,6 +108,6 @@ pub(crate) async fn estimate(
 }
 
 /// The script of a typical address.
-pub(super) fn usual_script() -> ScriptBuf {
+pub fn usual_script() -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::all_zeros())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bitcoin::{Script, ScriptBuf};
 
-pub(crate) use crate::funds::{PayoutFeeRate, fee_rate};
+pub use crate::funds::{PayoutFeeRate, fee_rate};
 
 use crate::funds;
 use crate::gateway::Gateway;
@@ -15,8 +15,8 @@ use crate::wallet::NotReady;
 use crate::wallet::spend::{self, Payee, SpendableCoin};
 use tillgate_store::{Reader, StoreError};
 
-/// Longest wait of an offer until the wallet knows its own addresses. A hundred thousand skipped addresses are
-/// derived in about three seconds.
+/// Longest wait of an offer until the wallet knows its own addresses. A hundred thousand skipped
+/// addresses are derived in about three seconds.
 const KNOWN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Interval of the checks during that wait.
@@ -24,16 +24,17 @@ const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// The fee and coverage of one payout, with the coins that would be chosen now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Funding {
+pub struct Funding {
     /// The fee of a transaction for this payout alone.
-    pub(super) network_fee_sats: u64,
+    pub network_fee_sats: u64,
     /// The coins are too few for this payout and the payouts that wait before it.
-    pub(super) balance_short: bool,
+    pub balance_short: bool,
 }
 
-/// The permit to choose coins for a shop's request. It is taken after all waits for the network, and returned when the
-/// computation ends, even if the caller has gone. Requests by staff need none.
-pub(crate) struct Permit {
+/// The permit to choose coins for a shop's request. It is taken after all waits for the network,
+/// and returned when the computation ends, even if the caller has gone. Requests by staff need
+/// none.
+pub struct Permit {
     take: Option<Taking>,
 }
 
@@ -42,13 +43,15 @@ type Taking = Pin<Box<dyn Future<Output = Result<Box<dyn Send>, StoreError>> + S
 
 impl Permit {
     /// A permit that `take` acquires.
-    pub(crate) fn by<P: Send + 'static>(take: impl Future<Output = Result<P, StoreError>> + Send + 'static) -> Self {
+    pub fn by<P: Send + 'static>(
+        take: impl Future<Output = Result<P, StoreError>> + Send + 'static,
+    ) -> Self {
         let take = async move { take.await.map(|held| Box::new(held) as Box<dyn Send>) };
         Self { take: Some(Box::pin(take)) }
     }
 
     /// No permit is needed: the request is by staff.
-    pub(crate) const fn none() -> Self {
+    pub const fn none() -> Self {
         Self { take: None }
     }
 
@@ -70,11 +73,14 @@ struct Purse {
 
 impl Purse {
     fn read(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
-        Ok(Self { coins: funds::spendable(reader, settings)?, waiting_sats: reader.waiting_payouts_sats()? })
+        Ok(Self {
+            coins: funds::spendable(reader, settings)?,
+            waiting_sats: reader.waiting_payouts_sats()?,
+        })
     }
 
-    /// Computes the funding of a payee. `spendable_sats` is called only if the payout alone is payable, but `coins` are
-    /// worth less than the payout and the waiting ones together.
+    /// Computes the funding of a payee. `spendable_sats` is called only if the payout alone is
+    /// payable, but `coins` are worth less than the payout and the waiting ones together.
     fn funding(
         &self,
         payee: &Payee,
@@ -84,16 +90,22 @@ impl Purse {
     ) -> Result<Funding, StoreError> {
         let fee = spend::fee_for_one(payee, &self.coins, fee_rate.capped(), address_type);
         let network_fee_sats = fee.fee_sats;
-        let needed_sats = payee.amount_sats.saturating_add(network_fee_sats).saturating_add(self.waiting_sats);
-        let worth = self.coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
+        let needed_sats =
+            payee.amount_sats.saturating_add(network_fee_sats).saturating_add(self.waiting_sats);
+        let worth = self
+            .coins
+            .iter()
+            .filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
         let choice_sats = worth.fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-        let balance_short = !fee.is_payable || (choice_sats < needed_sats && spendable_sats()? < needed_sats);
+        let balance_short =
+            !fee.is_payable || (choice_sats < needed_sats && spendable_sats()? < needed_sats);
         Ok(Funding { network_fee_sats, balance_short })
     }
 }
 
-/// The funding of a payout of `amount_sats` to `script` at this fee rate. Blocks while the coins are read.
-pub(super) fn funding(
+/// The funding of a payout of `amount_sats` to `script` at this fee rate. Blocks while the coins
+/// are read.
+pub fn funding(
     reader: &Reader<'_>,
     gateway: &Gateway,
     settings: &Settings,
@@ -106,12 +118,12 @@ pub(super) fn funding(
     Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type, spendable_sats)
 }
 
-/// As [`funding`], on a thread that may block. The database is released before the coins are chosen, because
-/// that may take long.
+/// As [`funding`], on a thread that may block. The database is released before the coins are
+/// chosen, because that may take long.
 ///
 /// # Errors
 /// When the database cannot be read, and when no permit comes in time.
-pub(super) async fn funding_off_thread(
+pub async fn funding_off_thread(
     gateway: &Arc<Gateway>,
     settings: &Arc<Settings>,
     fee_rate: PayoutFeeRate,
@@ -125,15 +137,19 @@ pub(super) async fn funding_off_thread(
         let purse = gateway.store.read(|reader| Purse::read(reader, &settings))?;
         let payee = Payee { script, amount_sats };
         let address_type = funds::address_type(&gateway, &settings);
-        let spendable_sats =
-            || gateway.store.read(|reader| funds::spendable_sats(reader, &settings, fee_rate, address_type));
+        let spendable_sats = || {
+            gateway
+                .store
+                .read(|reader| funds::spendable_sats(reader, &settings, fee_rate, address_type))
+        };
         purse.funding(&payee, fee_rate, address_type, spendable_sats)
     };
     tokio::task::spawn_blocking(reckon).await.map_err(|_| StoreError::Closed)?
 }
 
-/// The largest amount that a payout to `script` can have after the waiting payouts; 0 if that is dust.
-pub(super) fn most_sats(
+/// The largest amount that a payout to `script` can have after the waiting payouts; 0 if that is
+/// dust.
+pub fn most_sats(
     reader: &Reader<'_>,
     gateway: &Gateway,
     settings: &Settings,
@@ -141,14 +157,16 @@ pub(super) fn most_sats(
     script: &Script,
 ) -> Result<u64, StoreError> {
     let coins = funds::spendable(reader, settings)?;
-    let most_sats = spend::most(script, &coins, fee_rate.capped(), funds::address_type(gateway, settings));
+    let most_sats =
+        spend::most(script, &coins, fee_rate.capped(), funds::address_type(gateway, settings));
     let free_sats = most_sats.saturating_sub(reader.waiting_payouts_sats()?);
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
 
-/// Whether a payout with this amount and fee, and the payouts that wait before it, leave fewer coins than the fee once
-/// more. Then its fee cannot be raised later. False if the coins are too few for the payout itself.
-pub(crate) fn takes_all_coins(
+/// Whether a payout with this amount and fee, and the payouts that wait before it, leave fewer
+/// coins than the fee once more. Then its fee cannot be raised later. False if the coins are too
+/// few for the payout itself.
+pub fn takes_all_coins(
     reader: &Reader<'_>,
     gateway: &Gateway,
     settings: &Settings,
@@ -157,16 +175,17 @@ pub(crate) fn takes_all_coins(
 ) -> Result<bool, StoreError> {
     let address_type = funds::address_type(gateway, settings);
     let spendable_sats = funds::spendable_sats(reader, settings, fee_rate, address_type)?;
-    let needed_sats = reader.waiting_payouts_sats()?.saturating_add(amount_sats).saturating_add(fee_sats);
+    let needed_sats =
+        reader.waiting_payouts_sats()?.saturating_add(amount_sats).saturating_add(fee_sats);
     Ok(spendable_sats.checked_sub(needed_sats).is_some_and(|left_sats| left_sats < fee_sats))
 }
 
-/// Waits until [`Gateway::is_ours`] knows every address of this wallet: skipped addresses are derived in the first
-/// seconds after a start. It does not wait for a wallet that is not ready.
+/// Waits until [`Gateway::is_ours`] knows every address of this wallet: skipped addresses are
+/// derived in the first seconds after a start. It does not wait for a wallet that is not ready.
 ///
 /// # Errors
 /// When the derivation takes too long.
-pub(super) async fn ours_is_known(gateway: &Gateway) -> Result<(), NotReady> {
+pub async fn ours_is_known(gateway: &Gateway) -> Result<(), NotReady> {
     let Ok(wallet) = gateway.ready_wallet() else { return Ok(()) };
     let known = async {
         // Sleeps instead of blocking a thread, because many callers may wait.

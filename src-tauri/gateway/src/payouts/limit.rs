@@ -14,17 +14,17 @@ use crate::records::limit_record as render;
 use crate::settings::Settings;
 
 /// The code of an amount above the rest of the day's limit.
-pub(crate) const ABOVE_DAILY_LIMIT: &str = "PAYOUT_ABOVE_DAILY_LIMIT";
+pub const ABOVE_DAILY_LIMIT: &str = "PAYOUT_ABOVE_DAILY_LIMIT";
 
 /// The code of an amount below the minimum payout.
-pub(crate) const BELOW_MINIMUM: &str = "PAYOUT_BELOW_MINIMUM";
+pub const BELOW_MINIMUM: &str = "PAYOUT_BELOW_MINIMUM";
 
 /// The value of `currency` for amounts in Bitcoin.
 const BTC: &str = "BTC";
 
 /// Reason why the limit cannot be answered.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum LimitError {
+pub enum LimitError {
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
     #[error(transparent)]
@@ -33,9 +33,14 @@ pub(crate) enum LimitError {
     Store(#[from] StoreError),
 }
 
-/// The limit at `now`. It includes payments of other copies of this wallet on this day. An approval in the future, by a
-/// clock that was ahead, counts until its day is over. In the transaction of an approval the result is final.
-pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
+/// The limit at `now`. It includes payments of other copies of this wallet on this day. An approval
+/// in the future, by a clock that was ahead, counts until its day is over. In the transaction of an
+/// approval the result is final.
+pub fn limit_now(
+    reader: &Reader<'_>,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<PayoutLimit, StoreError> {
     let (used_sats, last_at) = reader.paid_out_since(UtcDay::of(now).begin)?;
     let used_sats = used_sats.saturating_add(reader.paid_by_twins_since(UtcDay::of(now).begin)?);
     let until = UtcDay::of(last_at.unwrap_or(now).max(now)).end;
@@ -43,7 +48,12 @@ pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp
 }
 
 /// The refusals of paying `amount_sats` to `script`. The only minimum of a refund is dust.
-pub(super) fn refusals(limit: &PayoutLimit, amount_sats: u64, script: &Script, is_refund: bool) -> Vec<LimitRefusal> {
+pub fn refusals(
+    limit: &PayoutLimit,
+    amount_sats: u64,
+    script: &Script,
+    is_refund: bool,
+) -> Vec<LimitRefusal> {
     if is_refund {
         limit.refusals_of_refund(amount_sats, script.minimal_non_dust().to_sat())
     } else {
@@ -51,8 +61,9 @@ pub(super) fn refusals(limit: &PayoutLimit, amount_sats: u64, script: &Script, i
     }
 }
 
-/// The refusals as field errors. `field` is the field of the amount; `None` if the request had none.
-pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> Vec<FieldError> {
+/// The refusals as field errors. `field` is the field of the amount; `None` if the request had
+/// none.
+pub fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> Vec<FieldError> {
     let field_error = |refusal: &LimitRefusal| {
         let code = match refusal {
             LimitRefusal::AboveDailyLimit { .. } => ABOVE_DAILY_LIMIT,
@@ -72,7 +83,7 @@ pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str
 ///
 /// # Errors
 /// When the currency is unknown, has no rate, or the database cannot be read.
-pub(crate) fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<String, LimitError> {
+pub fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<String, LimitError> {
     let now = gateway.clock.now();
     let settings = gateway.settings.snapshot();
     let currency = match currency {
@@ -85,12 +96,18 @@ pub(crate) fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<
     Ok(match currency.zip(rate) {
         None => render(
             BTC,
-            [limit.used_sats, limit.available_sats, limit.minimum_sats].map(format_btc).each_ref().map(String::as_str),
+            [limit.used_sats, limit.available_sats, limit.minimum_sats]
+                .map(format_btc)
+                .each_ref()
+                .map(String::as_str),
         ),
         Some((currency, stored)) => {
             let worth = limit.worth(stored.rate, currency);
             let shown = [worth.used_minor, worth.available_minor, worth.minimum_minor];
-            render(currency.code(), shown.map(|minor| currency.format_minor(minor)).each_ref().map(String::as_str))
+            render(
+                currency.code(),
+                shown.map(|minor| currency.format_minor(minor)).each_ref().map(String::as_str),
+            )
         }
     })
 }

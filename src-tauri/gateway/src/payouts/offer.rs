@@ -1,5 +1,5 @@
-//! Offers a payout. Every possible refusal comes before anything is stored. The offer, the answer to its request and an
-//! immediate approval are one commit.
+//! Offers a payout. Every possible refusal comes before anything is stored. The offer, the answer
+//! to its request and an immediate approval are one commit.
 
 use std::mem;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use crate::wallet::NotReady;
 const MINUTE_MS: i64 = 60_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Requester {
+pub struct Requester {
     /// The API key; `None` for people.
     pub key_id: Option<i64>,
     /// The key's name, or `cli:…` or `panel:…`.
@@ -44,23 +44,22 @@ pub(crate) struct Requester {
     pub notify_hosts: NotifyHosts,
 }
 
-pub(crate) struct OfferRequest<'a> {
-    pub(crate) requester: Requester,
-    /// The requested payout.
-    pub(crate) draft: Draft<'a>,
+pub struct OfferRequest<'a> {
+    pub requester: Requester,
+    pub draft: Draft<'a>,
     /// Whether the requester approves the offer at once.
-    pub(crate) is_approved: bool,
+    pub is_approved: bool,
     /// Its Idempotency-Key, if it has one.
-    pub(crate) once: Option<Once>,
+    pub once: Option<Once>,
     /// The permit for computing its funding. A repeated answer takes none.
-    pub(crate) permit: Permit,
+    pub permit: Permit,
     /// Whether to offer the payout although another copy of the wallet paid this address.
-    pub(crate) again: bool,
+    pub again: bool,
 }
 
 /// The outcome of a request for a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Offered {
+pub enum Offered {
     New {
         /// Its id, for the panel.
         payout_id: Id,
@@ -73,7 +72,7 @@ pub(crate) enum Offered {
 
 #[cfg(test)]
 impl Offered {
-    pub(crate) fn payout_id(self) -> Id {
+    pub fn payout_id(self) -> Id {
         match self {
             Self::New { payout_id, .. } => payout_id,
             Self::Again(_) => panic!("an older payout was answered"),
@@ -83,7 +82,7 @@ impl Offered {
 
 /// Reason why no payout was offered. Nothing was stored.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum OfferError {
+pub enum OfferError {
     /// Every field error of the request, including refusals of the limit.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
@@ -115,7 +114,7 @@ pub(crate) enum OfferError {
 }
 
 /// Further work in the transaction that stores an offer.
-pub(crate) trait Along: Send + 'static {
+pub trait Along: Send + 'static {
     /// Reason for which this work refuses the offer.
     type Error: From<OfferError> + From<StoreError> + Send + 'static;
 
@@ -153,7 +152,10 @@ impl Along for Alone {
 ///
 /// # Errors
 /// Every field error of the request, or the one obstacle to an offer.
-pub(crate) async fn offer(gateway: &Arc<Gateway>, request: OfferRequest<'_>) -> Result<Offered, OfferError> {
+pub async fn offer(
+    gateway: &Arc<Gateway>,
+    request: OfferRequest<'_>,
+) -> Result<Offered, OfferError> {
     offer_along(gateway, request, Alone).await
 }
 
@@ -161,7 +163,7 @@ pub(crate) async fn offer(gateway: &Arc<Gateway>, request: OfferRequest<'_>) -> 
 ///
 /// # Errors
 /// Errors of [`offer`], and refusals of `along`.
-pub(crate) async fn offer_along<A: Along>(
+pub async fn offer_along<A: Along>(
     gateway: &Arc<Gateway>,
     request: OfferRequest<'_>,
     along: A,
@@ -170,13 +172,15 @@ pub(crate) async fn offer_along<A: Along>(
     let _no_jump = gateway.clock_jumps.read().await;
     let now = gateway.follow_clock().await?;
     if let Some(once) = &request.once
-        && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
+        && let Some(answer) =
+            answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
     {
         return Ok(answer);
     }
     let settings = gateway.settings.snapshot();
     let OfferRequest { requester, draft, is_approved, once, permit, again } = request;
-    let validated = draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
+    let validated =
+        draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
     let known = funding::ours_is_known(gateway).await;
     let (judged, market) = judge(gateway, validated, along.is_refund(), &settings, now)?;
     known.map_err(OfferError::from)?;
@@ -184,13 +188,17 @@ pub(crate) async fn offer_along<A: Along>(
     gateway.promise_room(0).await.map_err(OfferError::from)?;
     let fee_rate = funding::fee_rate(gateway, &settings).await;
     let (amount_sats, script) = (judged.worth.amount_sats, judged.address.script.clone());
-    let funding = funding::funding_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit).await?;
+    let funding =
+        funding::funding_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit)
+            .await?;
     let rate_id = gateway.rates.row_id(&gateway.store, judged.currency, &market).await?;
     let id = gateway.entropy.id().map_err(OfferError::from)?;
     let field = judged.field;
     let row = row(id, judged, market.rate, funding, (&requester, &settings), now)?;
-    let insertion = Insertion { new: NewPayout { row, rate_id }, field, is_approved, once, again, along };
-    let (offered, _woken) = outbox::commit(gateway, None, move |outbox| insertion.insert(outbox)).await?;
+    let insertion =
+        Insertion { new: NewPayout { row, rate_id }, field, is_approved, once, again, along };
+    let (offered, _woken) =
+        outbox::commit(gateway, None, move |outbox| insertion.insert(outbox)).await?;
     Ok(offered)
 }
 
@@ -205,8 +213,8 @@ struct Judged {
     notification_url: Option<String>,
 }
 
-/// Computes the amount, its worth and the rate of both. It finds every field error, and refuses faults that the client
-/// can mend before those that pass with time.
+/// Computes the amount, its worth and the rate of both. It finds every field error, and refuses
+/// faults that the client can mend before those that pass with time.
 fn judge(
     gateway: &Gateway,
     mut validated: Validated,
@@ -232,15 +240,22 @@ fn judge(
     }
     // An amount in Bitcoin does not depend on the rate.
     let worth = match (validated.amount, validated.currency, &rate) {
-        (Some(amount), Some(currency), Some(Ok(market))) => Some(OfferWorth::of(amount, market.rate, currency)),
-        (Some(OfferAmount::Btc(amount_sats)), _, _) => Some(Ok(OfferWorth { amount_sats, fiat_minor: 0 })),
+        (Some(amount), Some(currency), Some(Ok(market))) => {
+            Some(OfferWorth::of(amount, market.rate, currency))
+        }
+        (Some(OfferAmount::Btc(amount_sats)), _, _) => {
+            Some(Ok(OfferWorth { amount_sats, fiat_minor: 0 }))
+        }
         _ => None,
     };
     match &worth {
         Some(Ok(worth)) => {
             let limit = gateway.store.read(|reader| limit::limit_now(reader, settings, now))?;
             // The dust limit depends on the address. A wrong address is refused anyway.
-            let script = validated.address.as_ref().map_or_else(usual_script, |address| address.script.clone());
+            let script = validated
+                .address
+                .as_ref()
+                .map_or_else(usual_script, |address| address.script.clone());
             let refusals = limit::refusals(&limit, worth.amount_sats, &script, is_refund);
             field_errors.extend(limit::field_errors(&refusals, Some(field)));
         }
@@ -272,8 +287,13 @@ fn other_than_the_refund(
         (OfferAmount::Btc(sats), _) if sats == refund_sats => None,
         (OfferAmount::Btc(_), _) => must_be(BTC, format_btc(refund_sats)),
         (OfferAmount::Fiat(minor), Some((currency, market))) => {
-            let worth = OfferWorth::of(OfferAmount::Btc(refund_sats), market.rate, currency).ok()?;
-            if worth.fiat_minor == minor { None } else { must_be(FIAT, currency.format_minor(worth.fiat_minor)) }
+            let worth =
+                OfferWorth::of(OfferAmount::Btc(refund_sats), market.rate, currency).ok()?;
+            if worth.fiat_minor == minor {
+                None
+            } else {
+                must_be(FIAT, currency.format_minor(worth.fiat_minor))
+            }
         }
         // The missing rate is reported instead.
         (OfferAmount::Fiat(_), None) => None,
@@ -291,8 +311,9 @@ fn row(
 ) -> Result<PayoutRow, OfferError> {
     let Judged { worth, field, currency, address, comment, notification_url } = judged;
     let total = worth.total_minor(funding.network_fee_sats, rate, currency);
-    let fiat_total_minor =
-        total.map_err(|too_large: OfferTooLarge| OfferError::Invalid(vec![FieldError::told(field, &too_large)]))?;
+    let fiat_total_minor = total.map_err(|too_large: OfferTooLarge| {
+        OfferError::Invalid(vec![FieldError::told(field, &too_large)])
+    })?;
     let created_at = now.cut_to_second();
     Ok(PayoutRow {
         seq: 0,
@@ -333,7 +354,7 @@ fn row(
 ///
 /// # Errors
 /// When the key was used with another request.
-pub(crate) fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, OfferError> {
+pub fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, OfferError> {
     match prior {
         PriorRequest::None => Ok(None),
         PriorRequest::Same(answer) => Ok(Some(Offered::Again(answer))),
@@ -341,8 +362,8 @@ pub(crate) fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, Of
     }
 }
 
-/// Refuses a payout that another copy of the wallet may have made: a twin pays its address (interface, section 4,
-/// "Restored from a backup").
+/// Refuses a payout that another copy of the wallet may have made: a twin pays its address
+/// (interface, section 4, "Restored from a backup").
 fn check_not_paid(reader: &Reader<'_>, row: &PayoutRow) -> Result<(), OfferError> {
     match reader.twin_that_paid(&row.script)? {
         Some(PaidByTwin { txid, amount_sats, .. }) => {
@@ -364,8 +385,8 @@ struct Insertion<A> {
 }
 
 impl<A: Along> Insertion<A> {
-    /// Stores the offer, unless a simultaneous repetition of its request was committed first. Then it repeats that
-    /// answer.
+    /// Stores the offer, unless a simultaneous repetition of its request was committed first. Then
+    /// it repeats that answer.
     fn insert(mut self, outbox: &Outbox<'_>) -> Result<(Offered, Option<Wake>), A::Error> {
         let (tx, now) = (outbox.tx, outbox.now);
         let reader: &Reader<'_> = tx;
@@ -382,16 +403,20 @@ impl<A: Along> Insertion<A> {
         if self.is_approved {
             // Other approvals since the first check may have used up the limit.
             let limit = limit::limit_now(reader, &outbox.gateway.settings.snapshot(), now)?;
-            let refusals = limit::refusals(&limit, row.amount_sats, &row.script, row.anomaly.is_some());
+            let refusals =
+                limit::refusals(&limit, row.amount_sats, &row.script, row.anomaly.is_some());
             if !refusals.is_empty() {
-                return Err(OfferError::Invalid(limit::field_errors(&refusals, Some(self.field))).into());
+                return Err(
+                    OfferError::Invalid(limit::field_errors(&refusals, Some(self.field))).into()
+                );
             }
             approve::queue(row, row.requested_by.clone(), now);
         }
         let seq = tx.insert_payout(&self.new)?;
         let row = PayoutRow { seq, ..self.new.row };
         if row.key_id.is_none() {
-            let act = if self.is_approved { "payouts request and approve" } else { "payouts request" };
+            let act =
+                if self.is_approved { "payouts request and approve" } else { "payouts request" };
             tx.audit(now, &row.requested_by, act, &row.id.to_string())?;
         }
         self.along.after(outbox, &row)?;

@@ -1,4 +1,5 @@
-//! Estimates a payout for people who are still typing: all known values, beside the faults. Nothing is stored.
+//! Estimates a payout for people who are still typing: all known values, beside the faults. Nothing
+//! is stored.
 
 use std::borrow::Cow;
 
@@ -25,63 +26,67 @@ use crate::settings::Settings;
 
 /// The fields as typed so far.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PreviewRequest<'a> {
-    pub(crate) btc_amount: Option<Cow<'a, str>>,
+pub struct PreviewRequest<'a> {
+    pub btc_amount: Option<Cow<'a, str>>,
     /// Either this or the amount in Bitcoin.
-    pub(crate) fiat_amount: Option<Cow<'a, str>>,
-    pub(crate) currency: Cow<'a, str>,
+    pub fiat_amount: Option<Cow<'a, str>>,
+    pub currency: Cow<'a, str>,
     /// Without an address, a SegWit address is assumed.
-    pub(crate) address: Option<Cow<'a, str>>,
+    pub address: Option<Cow<'a, str>>,
     /// Whether the payout sends an anomaly's coins back.
-    pub(crate) is_refund: bool,
+    pub is_refund: bool,
 }
 
 /// The estimate.
 #[derive(Debug)]
-pub(crate) struct Preview {
-    pub(crate) currency: Currency,
+pub struct Preview {
+    pub currency: Currency,
     /// `None` if there is no fresh rate.
-    pub(crate) rate: Option<Rate>,
+    pub rate: Option<Rate>,
     /// `None` if the amount is missing or wrong.
-    pub(crate) amount_sats: Option<u64>,
+    pub amount_sats: Option<u64>,
     /// The amount's worth, in minor units; also `None` if there is no rate.
-    pub(crate) fiat_minor: Option<i64>,
+    pub fiat_minor: Option<i64>,
     /// The fee of a transaction for this payout alone.
-    pub(crate) network_fee_sats: Option<u64>,
-    pub(crate) fee_rate: FeeRate,
+    pub network_fee_sats: Option<u64>,
+    pub fee_rate: FeeRate,
     /// The worth of amount and fee, in minor units.
-    pub(crate) fiat_total_minor: Option<i64>,
+    pub fiat_total_minor: Option<i64>,
     /// The fault of the address, with the remedy.
-    pub(crate) address_problem: Option<Telling>,
+    pub address_problem: Option<Telling>,
     /// The fault of the amount, with the remedy.
-    pub(crate) amount_problem: Option<Telling>,
+    pub amount_problem: Option<Telling>,
     /// The reason why there is no rate.
-    pub(crate) rate_problem: Option<Telling>,
-    /// The newest offered, approved or sent payout to the same address. A payout of the same sum is preferred.
-    pub(crate) paid_before: Option<PayoutRow>,
-    /// A payment to the same address by another copy of the wallet. With it the request is refused unless it says `again`.
-    pub(crate) paid_by_copy: Option<PaidByTwin>,
+    pub rate_problem: Option<Telling>,
+    /// The newest offered, approved or sent payout to the same address. A payout of the same sum is
+    /// preferred.
+    pub paid_before: Option<PayoutRow>,
+    /// A payment to the same address by another copy of the wallet. With it the request is refused
+    /// unless it says `again`.
+    pub paid_by_copy: Option<PaidByTwin>,
     /// The newest OPEN anomaly of exactly this sum, because the payout may be meant as its refund.
-    pub(crate) anomaly_alike: Option<AnomalyRow>,
+    pub anomaly_alike: Option<AnomalyRow>,
     /// The coins are too few for this payout and those that wait before it.
-    pub(crate) balance_short: bool,
+    pub balance_short: bool,
     /// The coins that are left would not pay the same fee once more.
-    pub(crate) takes_all_coins: bool,
+    pub takes_all_coins: bool,
     /// The most that coins and the day's limit allow now; 0 if that is below the minimum.
-    pub(crate) most_sats: u64,
+    pub most_sats: u64,
 }
 
 /// The estimate of a payout made now.
 ///
 /// # Errors
 /// When the currency is wrong, or the database cannot be read.
-pub(crate) async fn preview(
+pub async fn preview(
     gateway: &Gateway,
     request: PreviewRequest<'_>,
 ) -> Result<Result<Preview, Vec<FieldError>>, StoreError> {
     let settings = gateway.settings.snapshot();
     let mut wrong = FieldErrors(Vec::new());
-    let Some(currency) = wrong.currency("currency", Some(request.currency.clone()), &settings.currencies) else {
+    let Some(currency) =
+        wrong.currency("currency", Some(request.currency.clone()), &settings.currencies)
+    else {
         return Ok(Err(wrong.0));
     };
     let (rate, rate_problem) = match gateway.rates.rate_for(currency, gateway.clock.now()) {
@@ -155,16 +160,29 @@ impl Now<'_> {
 
     fn add_fee(&self, preview: &mut Preview, script: &Script) -> Result<(), StoreError> {
         let Some(amount_sats) = preview.amount_sats else { return Ok(()) };
-        let funding = funding::funding(self.reader, self.gateway, self.settings, self.fee_rate, (amount_sats, script))?;
+        let funding = funding::funding(
+            self.reader,
+            self.gateway,
+            self.settings,
+            self.fee_rate,
+            (amount_sats, script),
+        )?;
         preview.network_fee_sats = Some(funding.network_fee_sats);
         preview.balance_short = funding.balance_short;
         let sums = (amount_sats, funding.network_fee_sats);
-        preview.takes_all_coins =
-            funding::takes_all_coins(self.reader, self.gateway, self.settings, self.fee_rate, sums)?;
+        preview.takes_all_coins = funding::takes_all_coins(
+            self.reader,
+            self.gateway,
+            self.settings,
+            self.fee_rate,
+            sums,
+        )?;
         if let (Some(rate), Some(fiat_minor)) = (preview.rate, preview.fiat_minor) {
             let worth = OfferWorth { amount_sats, fiat_minor };
-            // A total too large for its type is left out; an offer would be refused with the reason.
-            preview.fiat_total_minor = worth.total_minor(funding.network_fee_sats, rate, preview.currency).ok();
+            // A total too large for its type is left out; an offer would be refused with the
+            // reason.
+            preview.fiat_total_minor =
+                worth.total_minor(funding.network_fee_sats, rate, preview.currency).ok();
         }
         Ok(())
     }
@@ -176,7 +194,9 @@ fn address(
     reader: &Reader<'_>,
     text: Option<&str>,
 ) -> Result<(Option<ScriptBuf>, Option<Telling>), StoreError> {
-    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok((None, None)) };
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
+        return Ok((None, None));
+    };
     let mut wrong = FieldErrors(Vec::new());
     let Some(address) = draft::payout_address(&mut wrong, text, gateway.network) else {
         return Ok((None, first(wrong)));
@@ -188,7 +208,11 @@ fn address(
 }
 
 /// The typed amount, and its fault.
-fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) -> (Option<Worth>, Option<Telling>) {
+fn amount(
+    request: &PreviewRequest<'_>,
+    currency: Currency,
+    rate: Option<Rate>,
+) -> (Option<Worth>, Option<Telling>) {
     let mut wrong = FieldErrors(Vec::new());
     let (field, amount) = match (&request.btc_amount, &request.fiat_amount) {
         (Some(text), _) => (BTC, draft::btc_amount(&mut wrong, text)),
@@ -205,7 +229,9 @@ fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) 
     };
     match OfferWorth::of(amount, rate, currency) {
         Ok(worth) if worth.amount_sats == 0 => (None, told(field, &Fault::NoSatoshi)),
-        Ok(OfferWorth { amount_sats, fiat_minor }) => (Some(Worth { amount_sats, fiat_minor: Some(fiat_minor) }), None),
+        Ok(OfferWorth { amount_sats, fiat_minor }) => {
+            (Some(Worth { amount_sats, fiat_minor: Some(fiat_minor) }), None)
+        }
         Err(too_large) => (None, told(field, &too_large)),
     }
 }
@@ -216,7 +242,8 @@ fn paid_before(
     amount_sats: Option<u64>,
 ) -> Result<Option<PayoutRow>, StoreError> {
     let states = vec![PayoutState::New, PayoutState::Queued, PayoutState::Sent];
-    let of_any = PayoutFilter { states, script: Some(script.to_owned()), ..PayoutFilter::default() };
+    let of_any =
+        PayoutFilter { states, script: Some(script.to_owned()), ..PayoutFilter::default() };
     let of_the_sum = amount_sats.map(|_| PayoutFilter { amount_sats, ..of_any.clone() });
     for filter in of_the_sum.iter().chain([&of_any]) {
         if let Some(before) = reader.payouts(filter, 1, 0)?.pop() {
@@ -227,7 +254,10 @@ fn paid_before(
 }
 
 /// The newest OPEN anomaly of exactly this sum.
-pub(crate) fn open_anomaly_of(reader: &Reader<'_>, amount_sats: u64) -> Result<Option<AnomalyRow>, StoreError> {
+pub fn open_anomaly_of(
+    reader: &Reader<'_>,
+    amount_sats: u64,
+) -> Result<Option<AnomalyRow>, StoreError> {
     let (resolution, paid_sats) = (Some(Resolution::Open), Some(amount_sats));
     let filter = AnomalyFilter { resolution, paid_sats, ..AnomalyFilter::default() };
     Ok(reader.anomalies(&filter, 1, 0)?.pop())
@@ -259,7 +289,12 @@ mod tests {
         world
     }
 
-    async fn previewed(world: &World, btc: Option<&str>, fiat: Option<&str>, address: &str) -> Preview {
+    async fn previewed(
+        world: &World,
+        btc: Option<&str>,
+        fiat: Option<&str>,
+        address: &str,
+    ) -> Preview {
         let text = |text: &str| Cow::Owned(text.to_owned());
         let request = PreviewRequest {
             btc_amount: btc.map(text),
@@ -275,7 +310,10 @@ mod tests {
     async fn the_maximum_is_payable_and_a_larger_amount_is_short() {
         let world = with_coin(1_000_000).await;
         let empty = previewed(&world, None, None, "").await;
-        assert_eq!((empty.amount_sats, empty.amount_problem, empty.address_problem), (None, None, None));
+        assert_eq!(
+            (empty.amount_sats, empty.amount_problem, empty.address_problem),
+            (None, None, None)
+        );
         assert!((999_000..1_000_000).contains(&empty.most_sats), "{}", empty.most_sats);
         let all = previewed(&world, Some(&format_btc(empty.most_sats)), None, RECIPIENT).await;
         assert!(!all.balance_short && all.takes_all_coins && all.amount_problem.is_none());
@@ -285,7 +323,11 @@ mod tests {
         let rest = previewed(&world, None, None, RECIPIENT).await.most_sats;
         assert!(rest < 100_000, "coins of waiting payouts are not available: {rest}");
         world.approved_payout(95_000).await;
-        assert_eq!(previewed(&world, None, None, RECIPIENT).await.most_sats, 0, "a maximum below the minimum is 0");
+        assert_eq!(
+            previewed(&world, None, None, RECIPIENT).await.most_sats,
+            0,
+            "a maximum below the minimum is 0"
+        );
     }
 
     #[tokio::test]
@@ -301,11 +343,20 @@ mod tests {
             let told = previewed(&world, btc, fiat, RECIPIENT).await.amount_problem.unwrap();
             assert_eq!((told.code.as_str(), told.field.as_deref()), (code, field), "{told}");
         }
-        let typing = previewed(&world, None, Some("50"), "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt081").await;
+        let typing =
+            previewed(&world, None, Some("50"), "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt081")
+                .await;
         assert_eq!(typing.address_problem.unwrap().code, "ADDRESS_REFUSAL_CHECKSUM");
-        assert!(typing.amount_sats.is_some() && typing.network_fee_sats.is_some() && typing.fiat_total_minor.is_some());
+        assert!(
+            typing.amount_sats.is_some()
+                && typing.network_fee_sats.is_some()
+                && typing.fiat_total_minor.is_some()
+        );
         let own = world.payment_to_wallet().await.address;
-        assert_eq!(previewed(&world, None, None, &own).await.address_problem.unwrap().code, "FAULT_OWN_ADDRESS");
+        assert_eq!(
+            previewed(&world, None, None, &own).await.address_problem.unwrap().code,
+            "FAULT_OWN_ADDRESS"
+        );
         let unknown = PreviewRequest { currency: "XXX".into(), ..PreviewRequest::default() };
         assert!(preview(&world.gateway, unknown).await.unwrap().is_err());
     }
@@ -314,7 +365,8 @@ mod tests {
     async fn an_earlier_payout_to_the_same_address_is_pointed_out() {
         let world = with_coin(1_000_000).await;
         let id = world.approved_payout(100_000).await;
-        let address = world.gateway.store.read(|reader| reader.payout(&id)).unwrap().unwrap().address;
+        let address =
+            world.gateway.store.read(|reader| reader.payout(&id)).unwrap().unwrap().address;
         let before = previewed(&world, None, None, &address).await.paid_before.unwrap();
         assert_eq!((before.id, before.amount_sats), (id, 100_000));
         assert!(previewed(&world, None, None, RECIPIENT).await.paid_before.is_none());

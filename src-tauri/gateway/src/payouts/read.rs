@@ -9,7 +9,11 @@ use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 
 /// The record of the payout with this id, if the caller may see it. Reads one row by its key.
-pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<Option<String>, StoreError> {
+pub fn record(
+    gateway: &Gateway,
+    id: &Id,
+    scope: RecordScope,
+) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
         let row = snapshot.reader.payout(id)?.filter(|row| scope.includes(row.key_id));
         Ok(row.map(|row| snapshot.payout(&row)))
@@ -17,7 +21,7 @@ pub(crate) fn record(gateway: &Gateway, id: &Id, scope: RecordScope) -> Result<O
 }
 
 /// A page of payouts, newest first, to be rendered in parts. Blocks during the query.
-pub(crate) fn list(
+pub fn list(
     snapshot: &Snapshot<'_>,
     filter: &PayoutFilter,
     limit: u32,

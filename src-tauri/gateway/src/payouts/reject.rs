@@ -1,4 +1,5 @@
-//! Staff rejects a shop's offer, or withdraws an offer of its own. The offer becomes EXPIRED with a reason.
+//! Staff rejects a shop's offer, or withdraws an offer of its own. The offer becomes EXPIRED with a
+//! reason.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::wallet::NotReady;
 
 /// Reason why an offer was not rejected. Nothing was changed.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum RejectError {
+pub enum RejectError {
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
     #[error("this payout is {0}: only an offer that waits for approval can be rejected")]
@@ -37,11 +38,17 @@ impl From<StoreError> for RejectError {
     }
 }
 
-/// Rejects an offer on behalf of `actor`, whom the audit names. The anomaly of a refund is OPEN again.
+/// Rejects an offer on behalf of `actor`, whom the audit names. The anomaly of a refund is OPEN
+/// again.
 ///
 /// # Errors
 /// [`RejectError`].
-pub(crate) async fn reject(gateway: &Arc<Gateway>, id: Id, reason: &str, actor: &str) -> Result<(), RejectError> {
+pub async fn reject(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    reason: &str,
+    actor: &str,
+) -> Result<(), RejectError> {
     let reason = staff_reason(reason).ok_or(RejectError::Reason)?;
     let _no_jump = gateway.clock_jumps.read().await;
     gateway.follow_clock().await?;

@@ -1,4 +1,5 @@
-//! Refunds: an anomaly and the payout that sends its coins back, linked both ways. Also the exact end of an offer.
+//! Refunds: an anomaly and the payout that sends its coins back, linked both ways. Also the exact
+//! end of an offer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +13,8 @@ use tillgate_store::notify_hosts::NotifyHosts;
 
 use super::approve::judge_state;
 use super::{
-    ApproveError, Approver, Draft, OfferError, OfferRequest, Offered, Permit, RejectError, Requester, approve,
-    expire_due, offer, open_anomaly_of, reject,
+    ApproveError, Approver, Draft, OfferError, OfferRequest, Offered, Permit, RejectError,
+    Requester, approve, expire_due, offer, open_anomaly_of, reject,
 };
 use crate::access::idempotency::Once;
 use crate::access::record_scope::RecordScope;
@@ -34,7 +35,10 @@ async fn with_late_coins(amount_sats: u64) -> (World, Id) {
     world.pass_ms(4 * HALF_AN_HOUR_MS).await;
     world.pay(&payment, amount_sats).await;
     world.mine(2).await;
-    let id = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()[0].anomaly.id;
+    let id = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()
+        [0]
+    .anomaly
+    .id;
     (world, id)
 }
 
@@ -58,7 +62,8 @@ impl World {
         let settle = move |outbox: &outbox::Outbox<'_>| {
             let mut row = outbox.tx.payout(&id)?.unwrap();
             row.state = state;
-            row.failure_reason = (state == PayoutState::Failed).then(|| tillgate_told::Telling::of_text("given up"));
+            row.failure_reason =
+                (state == PayoutState::Failed).then(|| tillgate_told::Telling::of_text("given up"));
             row.sent_at = (state == PayoutState::Sent).then_some(outbox.now);
             row.txid = (state == PayoutState::Sent).then(bitcoin::hashes::Hash::all_zeros);
             outbox.tx.update_payout(&row)?;
@@ -76,18 +81,30 @@ impl World {
 #[tokio::test]
 async fn a_refund_and_its_anomaly_name_each_other() {
     let (world, id) = with_late_coins(50_000).await;
-    let Offered::New { payout_id, record } = refund(&world.gateway, request(id, false)).await.unwrap() else {
+    let Offered::New { payout_id, record } =
+        refund(&world.gateway, request(id, false)).await.unwrap()
+    else {
         panic!("an older payout was answered");
     };
     let (payout, anomaly) = (world.payout(&payout_id), world.anomaly(&id));
-    assert_eq!((payout.state, payout.amount_sats, payout.currency.code()), (PayoutState::New, 50_000, "USD"));
+    assert_eq!(
+        (payout.state, payout.amount_sats, payout.currency.code()),
+        (PayoutState::New, 50_000, "USD")
+    );
     assert_eq!((payout.anomaly, anomaly.payout_id), (Some((anomaly.seq, id)), Some(payout_id)));
     assert_eq!(anomaly.anomaly.resolution, Resolution::Refunding);
     assert!(record.contains(&format!(r#""anomalyId":"{id}""#)), "{record}");
     assert_eq!(world.notified_field(&id, "resolution"), ["OPEN", "REFUNDING"]);
     assert_eq!(world.notified(&id)[1]["payoutId"], payout_id.to_string());
     let acts = world.gateway.store.read(|reader| reader.acts()).unwrap();
-    assert_eq!(acts[0], ["cli:ann".to_owned(), "anomalies refund".to_owned(), format!("{id} by payout {payout_id}")]);
+    assert_eq!(
+        acts[0],
+        [
+            "cli:ann".to_owned(),
+            "anomalies refund".to_owned(),
+            format!("{id} by payout {payout_id}")
+        ]
+    );
 
     approve(&world.gateway, payout_id, staff()).await.unwrap();
     assert_eq!(world.payout(&payout_id).approved_by.as_deref(), Some("cli:ann"));
@@ -103,8 +120,15 @@ async fn a_refund_that_expires_or_fails_can_be_made_again() {
     world.pass_ms(11 * 60_000).await;
     assert_eq!(outbox::commit(&world.gateway, None, |it| expire_due(it, it.now)).await.unwrap(), 1);
     assert_eq!(outbox::commit(&world.gateway, None, |it| expire_due(it, it.now)).await.unwrap(), 0);
-    assert_eq!((world.payout(&first).state, world.anomaly(&id).payout_id), (PayoutState::Expired, None));
-    let due = world.gateway.store.read(|reader| reader.payments_due_by_time(world.gateway.clock.now(), 10)).unwrap();
+    assert_eq!(
+        (world.payout(&first).state, world.anomaly(&id).payout_id),
+        (PayoutState::Expired, None)
+    );
+    let due = world
+        .gateway
+        .store
+        .read(|reader| reader.payments_due_by_time(world.gateway.clock.now(), 10))
+        .unwrap();
     assert_eq!(due, [world.anomaly(&id).payment_seq], "its payment is not due at once");
     let second = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
     assert_eq!(world.payout(&second).state, PayoutState::Queued);
@@ -132,7 +156,10 @@ async fn coins_are_not_refunded_again_after_a_failed_refund_was_sent() {
     assert!(matches!(refused, Err(ApproveError::RefundedBefore)), "{refused:?}");
     reject(&world.gateway, second, "", "cli:ann").await.unwrap();
     let again = refund(&world.gateway, request(id, false)).await;
-    assert!(matches!(again, Err(RefundError::ReturnedBefore { returned_sats: 50_000 })), "{again:?}");
+    assert!(
+        matches!(again, Err(RefundError::ReturnedBefore { returned_sats: 50_000 })),
+        "{again:?}"
+    );
 }
 
 #[tokio::test]
@@ -140,10 +167,16 @@ async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
     let (world, id) = with_late_coins(50_000).await;
     let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     let long = "x".repeat(513);
-    assert!(matches!(reject(&world.gateway, payout_id, &long, "cli:ann").await, Err(RejectError::Reason)));
+    assert!(matches!(
+        reject(&world.gateway, payout_id, &long, "cli:ann").await,
+        Err(RejectError::Reason)
+    ));
     reject(&world.gateway, payout_id, " wrong address. ", "cli:ann").await.unwrap();
     let payout = world.payout(&payout_id);
-    assert_eq!((payout.state, payout.given_up_by.as_deref()), (PayoutState::Expired, Some("cli:ann")));
+    assert_eq!(
+        (payout.state, payout.given_up_by.as_deref()),
+        (PayoutState::Expired, Some("cli:ann"))
+    );
     assert_eq!(payout.failure_reason.unwrap().message, "it was withdrawn by staff: wrong address");
     assert!(payout.expires_at <= world.gateway.clock.now());
     assert_eq!(world.notified_field(&id, "resolution"), ["OPEN", "REFUNDING", "OPEN"]);
@@ -151,7 +184,10 @@ async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
     let again = reject(&world.gateway, payout_id, "", "cli:ann").await;
     assert!(matches!(again, Err(RejectError::NotPending(PayoutState::Expired))), "{again:?}");
     let approval = approve(&world.gateway, payout_id, staff()).await;
-    assert!(approval.unwrap_err().to_string().contains("wrong address"), "the refusal tells the reason");
+    assert!(
+        approval.unwrap_err().to_string().contains("wrong address"),
+        "the refusal tells the reason"
+    );
 }
 
 #[tokio::test]
@@ -160,7 +196,10 @@ async fn a_restored_copy_rejects_no_offer_before_its_scan() {
     let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     world.begins_restore(20, 0).await;
     let refused = reject(&world.gateway, payout_id, "", "cli:ann").await;
-    assert!(matches!(refused, Err(RejectError::WalletNotReady(NotReady::NotLooked))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(RejectError::WalletNotReady(NotReady::NotLooked))),
+        "{refused:?}"
+    );
     assert_eq!(world.payout(&payout_id).state, PayoutState::New);
 }
 
@@ -214,7 +253,9 @@ async fn a_refund_obeys_the_rules_of_every_payout() {
     world.set("minPayoutBtc", "0.00001").await;
     world.set("dailyLimitBtc", "0.00005").await;
     let refused = refund(&world.gateway, request(id, true)).await;
-    let Err(RefundError::Offer(OfferError::Invalid(field_errors))) = refused else { panic!("{refused:?}") };
+    let Err(RefundError::Offer(OfferError::Invalid(field_errors))) = refused else {
+        panic!("{refused:?}")
+    };
     assert_eq!(field_errors[0].code, "PAYOUT_ABOVE_DAILY_LIMIT");
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
     world.set("dailyLimitBtc", "1").await;
@@ -239,8 +280,13 @@ async fn an_offer_has_expired_at_the_very_millisecond_of_its_end() {
     let end = offer.expires_at;
     assert!(judge_state(&offer, end.plus_ms(-1)).is_ok());
     assert!(matches!(judge_state(&offer, end), Err(ApproveError::OfferExpired)));
-    let due = |at| world.gateway.store.read(|reader| reader.payouts_due_to_expire(at, 10)).unwrap().len();
-    assert_eq!((due(end.plus_ms(-1)), due(end)), (0, 1), "approval and expiry disagree about the end");
+    let due =
+        |at| world.gateway.store.read(|reader| reader.payouts_due_to_expire(at, 10)).unwrap().len();
+    assert_eq!(
+        (due(end.plus_ms(-1)), due(end)),
+        (0, 1),
+        "approval and expiry disagree about the end"
+    );
 }
 
 #[tokio::test]
@@ -256,7 +302,8 @@ async fn an_approval_whose_client_hung_up_still_wakes_the_sender() {
     // The writer's queue holds the approval's write before this one.
     world.gateway.store.write(|_| Ok::<_, tillgate_store::StoreError>(())).await.unwrap();
     assert_eq!(world.payout(&payout_id).state, PayoutState::Queued);
-    let woken = pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
+    let woken =
+        pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
     assert!(woken.is_ready());
 }
 
@@ -273,7 +320,8 @@ async fn a_refund_excludes_coins_that_an_earlier_refund_sent_back() {
     world.pay(&payment, second_sats).await;
     world.mine(2).await;
     let of_kind = |kind| {
-        let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+        let rows =
+            world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
         rows.into_iter().find(|row| row.anomaly.kind == kind).unwrap().anomaly
     };
     let overpayment = of_kind(AnomalyKind::Overpayment);
@@ -305,7 +353,10 @@ async fn two_late_transactions_of_one_payment_are_refunded_in_full() {
     let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
     let other = rows.into_iter().find(|row| row.anomaly.id != id).unwrap().anomaly.id;
     let second = refund(&world.gateway, request(other, true)).await.unwrap().payout_id();
-    assert_eq!((world.payout(&first).amount_sats, world.payout(&second).amount_sats), (50_000, 40_000));
+    assert_eq!(
+        (world.payout(&first).amount_sats, world.payout(&second).amount_sats),
+        (50_000, 40_000)
+    );
 }
 
 #[tokio::test]
@@ -321,7 +372,10 @@ async fn refunded_coins_that_are_gone_are_deducted_down_to_zero() {
     let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
     let other = rows.into_iter().find(|row| row.anomaly.id != id).unwrap().anomaly.id;
     let refused = refund(&world.gateway, request(other, true)).await;
-    assert!(matches!(refused, Err(RefundError::ReturnedBefore { returned_sats: 50_000 })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(RefundError::ReturnedBefore { returned_sats: 50_000 })),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
@@ -329,12 +383,17 @@ async fn a_payout_of_the_same_sum_to_any_address_is_pointed_out_before_a_refund(
     let (world, id) = with_late_coins(50_000).await;
     let mut asked = offer_of(None, Permit::none());
     (asked.draft.btc_amount, asked.is_approved) = (Some("0.0005".into()), true);
-    asked.draft.address = Some("bcrt1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qzf4jry".into());
+    asked.draft.address =
+        Some("bcrt1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qzf4jry".into());
     let alike = offer(&world.gateway, asked).await.unwrap().payout_id();
     let refused = refund(&world.gateway, request(id, false)).await.unwrap_err();
-    assert!(matches!(refused, RefundError::PaidByPayout { payout_id, .. } if payout_id == alike), "{refused:?}");
+    assert!(
+        matches!(refused, RefundError::PaidByPayout { payout_id, .. } if payout_id == alike),
+        "{refused:?}"
+    );
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
-    let about = world.gateway.store.read(|reader| open_anomaly_of(reader, 50_000)).unwrap().unwrap();
+    let about =
+        world.gateway.store.read(|reader| open_anomaly_of(reader, 50_000)).unwrap().unwrap();
     assert_eq!(about.anomaly.id, id, "a payout request of this sum names the anomaly");
     let mut agreed = request(id, false);
     agreed.offer.again = true;
@@ -348,7 +407,11 @@ fn offer_of(once: Option<Once>, permit: Permit) -> OfferRequest<'static> {
         address: Some(ADDRESS.into()),
         ..Draft::default()
     };
-    let requester = Requester { key_id: None, name: "cli:ann".to_owned(), notify_hosts: NotifyHosts::default() };
+    let requester = Requester {
+        key_id: None,
+        name: "cli:ann".to_owned(),
+        notify_hosts: NotifyHosts::default(),
+    };
     OfferRequest { requester, draft, is_approved: false, once, permit, again: false }
 }
 
@@ -393,7 +456,8 @@ async fn a_skipped_address_of_our_own_is_refused_right_after_a_start() {
     let world = world.reopen().await;
     // Starts with the highest index, which is derived last.
     for script in scripts.iter().rev() {
-        let address = bitcoin::Address::from_script(script, bitcoin::Network::Regtest).unwrap().to_string();
+        let address =
+            bitcoin::Address::from_script(script, bitcoin::Network::Regtest).unwrap().to_string();
         let mut request = offer_of(None, Permit::none());
         request.draft.address = Some(address.into());
         let refused = offer(&world.gateway, request).await;

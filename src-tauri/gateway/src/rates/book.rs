@@ -1,5 +1,5 @@
-//! The exchange rates of one environment. Each due source that the settings name is asked, all at the same time. Rates
-//! that a record uses are stored.
+//! The exchange rates of one environment. Each due source that the settings name is asked, all at
+//! the same time. Rates that a record uses are stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,9 +47,9 @@ impl Rates {
         }
     }
 
-    /// Applies changed settings. If the currencies, sources, fixed rates or proxy differ, sources that are no longer
-    /// used lose their quotes, all are due at once, and a waiter for [`Self::rules_changed`] wakes. Returns whether
-    /// they differ.
+    /// Applies changed settings. If the currencies, sources, fixed rates or proxy differ, sources
+    /// that are no longer used lose their quotes, all are due at once, and a waiter for
+    /// [`Self::rules_changed`] wakes. Returns whether they differ.
     pub fn follow(&self, rules: RateRules) -> bool {
         let before = self.rules();
         if *before == rules {
@@ -59,7 +59,8 @@ impl Rates {
         let rules = Arc::new(rules);
         *self.rules.write() = Arc::clone(&rules);
         if asks_otherwise {
-            let names: Vec<&'static str> = self.chosen(&rules).map(|(_, source)| source.name()).collect();
+            let names: Vec<&'static str> =
+                self.chosen(&rules).map(|(_, source)| source.name()).collect();
             self.quotes.write().keep_sources(&names);
             self.rules_changed.notify_one();
         }
@@ -81,8 +82,8 @@ impl Rates {
         Ok(())
     }
 
-    /// Asks every due source once, all at the same time, and stores new rates as last known where that is due. A source
-    /// that fails keeps its earlier quotes until they are stale.
+    /// Asks every due source once, all at the same time, and stores new rates as last known where
+    /// that is due. A source that fails keeps its earlier quotes until they are stale.
     ///
     /// # Errors
     /// A last known rate cannot be stored. The new rates are still used, from memory.
@@ -112,21 +113,26 @@ impl Rates {
         Ok(())
     }
 
-    /// Time of the next due request, between a second and [`ASKED_EVERY_MS`] from now, so that failing requests leave a
-    /// pause.
+    /// Time of the next due request, between a second and [`ASKED_EVERY_MS`] from now, so that
+    /// failing requests leave a pause.
     #[must_use]
     pub fn next_round_at(&self, now: Timestamp) -> Timestamp {
         let rules = self.rules();
         let quotes = self.quotes.read();
         let due = self.chosen(&rules).filter_map(|(_, source)| quotes.due_at(source.name())).min();
-        due.unwrap_or_else(|| now.plus_ms(ASKED_EVERY_MS)).clamp(now.plus_ms(1_000), now.plus_ms(ASKED_EVERY_MS))
+        due.unwrap_or_else(|| now.plus_ms(ASKED_EVERY_MS))
+            .clamp(now.plus_ms(1_000), now.plus_ms(ASKED_EVERY_MS))
     }
 
     /// The fresh rate for a price, without spread.
     ///
     /// # Errors
     /// The reason why there is none.
-    pub fn rate_for(&self, currency: Currency, now: Timestamp) -> Result<StoredRate, RateUnavailable> {
+    pub fn rate_for(
+        &self,
+        currency: Currency,
+        now: Timestamp,
+    ) -> Result<StoredRate, RateUnavailable> {
         let wanted = self.rules().min_fresh_sources;
         self.quotes.read().rate_for(currency, now, wanted)
     }
@@ -144,7 +150,12 @@ impl Rates {
     }
 
     /// Stores a used rate, unless it is stored already. Returns the id of its row.
-    pub async fn row_id(&self, store: &Store, currency: Currency, rate: &StoredRate) -> Result<i64, StoreError> {
+    pub async fn row_id(
+        &self,
+        store: &Store,
+        currency: Currency,
+        rate: &StoredRate,
+    ) -> Result<i64, StoreError> {
         let key = (currency, rate.clone());
         if let Some(id) = self.row_ids.lock().get(&key) {
             return Ok(*id);
@@ -160,7 +171,8 @@ impl Rates {
         Ok(id)
     }
 
-    /// The lead of the sources' clocks over ours, in milliseconds, if the sources that answered lately agree.
+    /// The lead of the sources' clocks over ours, in milliseconds, if the sources that answered
+    /// lately agree.
     #[must_use]
     pub fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
         self.quotes.read().servers_ahead_ms(now)
@@ -171,7 +183,11 @@ impl Rates {
     pub fn rows(&self, now: Timestamp) -> Vec<RatesRow> {
         let wanted = self.rules().min_fresh_sources;
         let quotes = self.quotes.read();
-        quotes.known_currencies().into_iter().map(|currency| quotes.row(currency, now, wanted)).collect()
+        quotes
+            .known_currencies()
+            .into_iter()
+            .map(|currency| quotes.row(currency, now, wanted))
+            .collect()
     }
 
     /// One row for each of these currencies, also if it never had a rate.
@@ -200,13 +216,21 @@ impl Rates {
     }
 
     /// Starts one request to each due source. Dropping the returned set cancels the requests.
-    fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<SourceAnswer, SourceFailure>)> {
+    fn ask_due(
+        &self,
+        rules: &Arc<RateRules>,
+        now: Timestamp,
+    ) -> JoinSet<(usize, Result<SourceAnswer, SourceFailure>)> {
         let due: Vec<usize> = {
             let quotes = self.quotes.read();
             let is_due = |source: &dyn RateSource| {
-                source.never_stale() || quotes.due_at(source.name()).is_none_or(|due_at| due_at <= now)
+                source.never_stale()
+                    || quotes.due_at(source.name()).is_none_or(|due_at| due_at <= now)
             };
-            self.chosen(rules).filter(|(_, source)| is_due(*source)).map(|(index, _)| index).collect()
+            self.chosen(rules)
+                .filter(|(_, source)| is_due(*source))
+                .map(|(index, _)| index)
+                .collect()
         };
         let mut asked = JoinSet::new();
         for index in due {
@@ -238,7 +262,9 @@ impl Rates {
         }
         match answer {
             Ok(answered) => quotes.take(source.name(), source.never_stale(), answered, now),
-            Err(failed) => quotes.fail(source.name(), failed, now, jitter_per_mille(&SystemEntropy)),
+            Err(failed) => {
+                quotes.fail(source.name(), failed, now, jitter_per_mille(&SystemEntropy))
+            }
         }
         quotes.follow_last_known(now, current.min_fresh_sources)
     }

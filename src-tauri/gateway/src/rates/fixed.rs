@@ -4,7 +4,7 @@ use super::rate_source::{Answer, Question, RateSource, SourceQuote};
 use super::rules::RateRules;
 
 /// The source `fixed`.
-pub(super) struct Fixed;
+pub struct Fixed;
 
 impl RateSource for Fixed {
     fn name(&self) -> &'static str {
@@ -12,7 +12,11 @@ impl RateSource for Fixed {
     }
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
-        let quote = |(currency, price): &(_, _)| SourceQuote { currency: *currency, price: *price, at: question.at };
+        let quote = |(currency, price): &(_, _)| SourceQuote {
+            currency: *currency,
+            price: *price,
+            at: question.at,
+        };
         let all: Vec<SourceQuote> = question.rules.fixed.iter().map(quote).collect();
         Box::pin(async { Ok(all.into()) })
     }

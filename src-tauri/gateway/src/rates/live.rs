@@ -1,5 +1,6 @@
-//! Public sources of exchange rates. Each is one [`Site`]: its address, its request, and one pure function from the
-//! answer's text to quotes. A request needs no API key, and reveals only that somebody wants rates.
+//! Public sources of exchange rates. Each is one [`Site`]: its address, its request, and one pure
+//! function from the answer's text to quotes. A request needs no API key, and reveals only that
+//! somebody wants rates.
 
 mod answer;
 mod bitstamp;
@@ -11,9 +12,9 @@ mod mempool;
 mod site;
 
 #[cfg(test)]
-pub(crate) use answer::Unreadable;
+pub use answer::Unreadable;
 #[cfg(test)]
-pub(crate) use fetch::Unfetched;
+pub use fetch::Unfetched;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,10 +31,16 @@ use site::Site;
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The names of all sites, in the order in which they are listed.
-pub(crate) const LIVE_SOURCES: [&str; 5] =
-    [kraken::SITE.name, coinbase::SITE.name, bitstamp::SITE.name, coingecko::SITE.name, mempool::SITE.name];
+pub const LIVE_SOURCES: [&str; 5] = [
+    kraken::SITE.name,
+    coinbase::SITE.name,
+    bitstamp::SITE.name,
+    coingecko::SITE.name,
+    mempool::SITE.name,
+];
 
-const SITES: [&Site; 5] = [&kraken::SITE, &coinbase::SITE, &bitstamp::SITE, &coingecko::SITE, &mempool::SITE];
+const SITES: [&Site; 5] =
+    [&kraken::SITE, &coinbase::SITE, &bitstamp::SITE, &coingecko::SITE, &mempool::SITE];
 
 /// One site as a source.
 struct Live {
@@ -44,7 +51,7 @@ struct Live {
 }
 
 /// All sites.
-pub(super) fn public() -> Vec<Box<dyn RateSource>> {
+pub fn public() -> Vec<Box<dyn RateSource>> {
     let fetcher = Arc::new(Fetcher::new(ANSWER_WITHIN));
     let live = |site: &'static Site| -> Box<dyn RateSource> {
         Box::new(Live { site, base: site.base.to_owned(), fetcher: Arc::clone(&fetcher) })
@@ -60,13 +67,22 @@ impl RateSource for Live {
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         Box::pin(async move {
             let rules = question.rules;
-            let Some(path) = (self.site.path)(&rules.currencies) else { return Ok(SourceAnswer::default()) };
-            let fetched = self.fetcher.get(&format!("{}{path}", self.base), rules.proxy.as_ref()).await?;
+            let Some(path) = (self.site.path)(&rules.currencies) else {
+                return Ok(SourceAnswer::default());
+            };
+            let fetched =
+                self.fetcher.get(&format!("{}{path}", self.base), rules.proxy.as_ref()).await?;
             let quoted = fetched.text().and_then(|text| (self.site.read)(text, &rules.currencies));
-            let quoted =
-                quoted.map_err(|unreadable| SourceFailure { why: unreadable.telling(), kind: NoAnswer::Refused })?;
-            let quotes = quoted.into_iter().map(|quoted| quote_of(quoted, &fetched, question)).collect();
-            Ok(SourceAnswer { quotes, server_time: fetched.date.map(|date| date.plus_ms(fetched.cached_ms)) })
+            let quoted = quoted.map_err(|unreadable| SourceFailure {
+                why: unreadable.telling(),
+                kind: NoAnswer::Refused,
+            })?;
+            let quotes =
+                quoted.into_iter().map(|quoted| quote_of(quoted, &fetched, question)).collect();
+            Ok(SourceAnswer {
+                quotes,
+                server_time: fetched.date.map(|date| date.plus_ms(fetched.cached_ms)),
+            })
         })
     }
 
@@ -75,12 +91,19 @@ impl RateSource for Live {
     }
 }
 
-/// A quote with its time on our clock: the time of the request, minus the quote's age by the server's clock. So a wrong
-/// clock of ours does not change the age, and a source cannot date a quote after the request.
+/// A quote with its time on our clock: the time of the request, minus the quote's age by the
+/// server's clock. So a wrong clock of ours does not change the age, and a source cannot date a
+/// quote after the request.
 fn quote_of(quoted: Quoted, fetched: &Fetched, Question { at, .. }: Question<'_>) -> SourceQuote {
-    let age_ms = quoted.at.map_or(0, |quoted_at| fetched.date.unwrap_or(at).ms().saturating_sub(quoted_at.ms()).max(0));
+    let age_ms = quoted.at.map_or(0, |quoted_at| {
+        fetched.date.unwrap_or(at).ms().saturating_sub(quoted_at.ms()).max(0)
+    });
     let age_ms = age_ms.saturating_add(fetched.cached_ms);
-    SourceQuote { currency: quoted.currency, price: quoted.price, at: at.plus_ms(age_ms.saturating_neg()) }
+    SourceQuote {
+        currency: quoted.currency,
+        price: quoted.price,
+        at: at.plus_ms(age_ms.saturating_neg()),
+    }
 }
 
 #[cfg(test)]

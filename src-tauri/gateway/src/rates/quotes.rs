@@ -1,5 +1,5 @@
-//! The newest quotes of all sources, the rates computed from them, and the time of the next request to each source.
-//! They are kept only in memory.
+//! The newest quotes of all sources, the rates computed from them, and the time of the next request
+//! to each source. They are kept only in memory.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
 const TIME_TOLD_WITHIN_MS: i64 = 3 * ASKED_EVERY_MS;
 
 #[derive(Default)]
-pub(super) struct Quotes {
+pub struct Quotes {
     by_currency: BTreeMap<Currency, BTreeMap<&'static str, Quote>>,
     last_known: BTreeMap<Currency, LastKnown>,
     sources: BTreeMap<&'static str, SourceState>,
@@ -30,7 +30,8 @@ pub(super) struct Quotes {
 
 struct LastKnown {
     known: StoredRate,
-    /// The period in which the rate can be reused without a new computation; `None` if the quotes give no rate now.
+    /// The period in which the rate can be reused without a new computation; `None` if the quotes
+    /// give no rate now.
     holds: Option<Holds>,
     /// `at` of the rate in the database.
     stored_at: Option<Timestamp>,
@@ -54,7 +55,8 @@ struct SourceState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RatesRow {
     pub currency: Currency,
-    /// The rate for prices, or the last known rate if there is none; `None` if no rate was ever known.
+    /// The rate for prices, or the last known rate if there is none; `None` if no rate was ever
+    /// known.
     pub rate: Option<Rate>,
     /// Time of the oldest quote in the rate; `None` if it may not be used for prices.
     pub fresh_at: Option<Timestamp>,
@@ -64,8 +66,11 @@ pub struct RatesRow {
 
 impl RatesRow {
     /// Sources that are left out because they differ too much from the others.
-    pub(crate) fn strays(&self) -> impl Iterator<Item = &'static str> {
-        self.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Stray).map(|(quote, _)| quote.source)
+    pub fn strays(&self) -> impl Iterator<Item = &'static str> {
+        self.quotes
+            .iter()
+            .filter(|(_, verdict)| *verdict == Verdict::Stray)
+            .map(|(quote, _)| quote.source)
     }
 }
 
@@ -99,20 +104,20 @@ impl Holds {
 
 impl Quotes {
     /// Sets the last known rate from before a restart.
-    pub(super) fn remember(&mut self, currency: Currency, known: StoredRate) {
+    pub fn remember(&mut self, currency: Currency, known: StoredRate) {
         let stored_at = Some(known.at);
         self.last_known.entry(currency).or_insert(LastKnown { known, holds: None, stored_at });
     }
 
     /// Notes the time of the last known rate that is in the database.
-    pub(super) fn stored(&mut self, currency: Currency, at: Timestamp) {
+    pub fn stored(&mut self, currency: Currency, at: Timestamp) {
         if let Some(last) = self.last_known.get_mut(&currency) {
             last.stored_at = Some(at);
         }
     }
 
     /// Drops the quotes of all sources but these, and makes these due at once.
-    pub(super) fn keep_sources(&mut self, names: &[&'static str]) {
+    pub fn keep_sources(&mut self, names: &[&'static str]) {
         for quotes in self.by_currency.values_mut() {
             quotes.retain(|name, _| names.contains(name));
         }
@@ -127,13 +132,19 @@ impl Quotes {
     }
 
     /// Time of the next request to a source; `None` for at once.
-    pub(super) fn due_at(&self, name: &'static str) -> Option<Timestamp> {
+    pub fn due_at(&self, name: &'static str) -> Option<Timestamp> {
         self.sources.get(name).and_then(|state| state.due_at)
     }
 
-    /// Replaces a source's quotes by its answer to the request of `asked_at`. A currency that the answer lacks loses
-    /// its quote.
-    pub(super) fn take(&mut self, name: &'static str, never_stale: bool, answered: SourceAnswer, asked_at: Timestamp) {
+    /// Replaces a source's quotes by its answer to the request of `asked_at`. A currency that the
+    /// answer lacks loses its quote.
+    pub fn take(
+        &mut self,
+        name: &'static str,
+        never_stale: bool,
+        answered: SourceAnswer,
+        asked_at: Timestamp,
+    ) {
         let state = self.sources.entry(name).or_default();
         if state.failed.take().is_some() {
             tracing::info!(source = name, "the source of exchange rates answers again");
@@ -152,17 +163,23 @@ impl Quotes {
             if !price.is_sign_positive() || price.is_zero() {
                 continue;
             }
-            let others: Vec<Quote> =
-                self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values).copied().collect();
+            let others: Vec<Quote> = self
+                .by_currency
+                .get(&currency)
+                .into_iter()
+                .flat_map(BTreeMap::values)
+                .copied()
+                .collect();
             let last_known = self.last_known.get(&currency).map(|last| known(&last.known));
-            let quote = Quote { source: name, price, at: at.min(asked_at), never_stale, jumped_from: None };
+            let quote =
+                Quote { source: name, price, at: at.min(asked_at), never_stale, jumped_from: None };
             let quote = quote.succeed(before.get(&currency), last_known, &others);
             self.by_currency.entry(currency).or_default().insert(name, quote);
         }
     }
 
     /// Notes a failed request. Earlier quotes are kept until they are stale.
-    pub(super) fn fail(
+    pub fn fail(
         &mut self,
         name: &'static str,
         failed: SourceFailure,
@@ -171,7 +188,8 @@ impl Quotes {
     ) {
         let state = self.sources.entry(name).or_default();
         state.failures = state.failures.saturating_add(1);
-        state.due_at = Some(asked_at.plus_ms(retry_delay_ms(state.failures, failed.kind, jitter_per_mille)));
+        state.due_at =
+            Some(asked_at.plus_ms(retry_delay_ms(state.failures, failed.kind, jitter_per_mille)));
         if state.failed.replace(failed.why.clone()).is_none() {
             tracing::warn!(source = name, why = %failed.why, "a source of exchange rates does not answer");
         }
@@ -181,7 +199,7 @@ impl Quotes {
     ///
     /// # Errors
     /// The reason why there is none.
-    pub(super) fn rate_for(
+    pub fn rate_for(
         &self,
         currency: Currency,
         now: Timestamp,
@@ -196,17 +214,17 @@ impl Quotes {
     }
 
     /// The last known rate, of any age.
-    pub(super) fn last_known(&self, currency: Currency) -> Option<&StoredRate> {
+    pub fn last_known(&self, currency: Currency) -> Option<&StoredRate> {
         self.last_known.get(&currency).map(|last| &last.known)
     }
 
     /// The last known rates of all currencies that ever had one.
-    pub(super) fn last_known_rates(&self) -> Vec<(Currency, Rate)> {
+    pub fn last_known_rates(&self) -> Vec<(Currency, Rate)> {
         self.last_known.iter().map(|(currency, last)| (*currency, last.known.rate)).collect()
     }
 
     /// A currency's rate and quotes.
-    pub(super) fn row(&self, currency: Currency, now: Timestamp, wanted: usize) -> RatesRow {
+    pub fn row(&self, currency: Currency, now: Timestamp, wanted: usize) -> RatesRow {
         let judged = self.judge(currency, now, wanted);
         let (rate, fresh_at) = match Self::rate_of(currency, &judged, now) {
             Ok(of_now) => (Some(of_now.rate), Some(of_now.at)),
@@ -216,12 +234,12 @@ impl Quotes {
     }
 
     /// Every currency that ever had a rate.
-    pub(super) fn known_currencies(&self) -> Vec<Currency> {
+    pub fn known_currencies(&self) -> Vec<Currency> {
         self.last_known.keys().copied().collect()
     }
 
     /// The state of a source.
-    pub(super) fn source(&self, name: &'static str) -> SourceRow {
+    pub fn source(&self, name: &'static str) -> SourceRow {
         let state = self.sources.get(name);
         SourceRow {
             name,
@@ -231,16 +249,21 @@ impl Quotes {
         }
     }
 
-    /// The lead of the sources' clocks over ours, in milliseconds, if they agree. Only recent answers count, because
-    /// our clock may have been set since older answers. An answer later than `now` shows that our clock was set.
-    pub(super) fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
+    /// The lead of the sources' clocks over ours, in milliseconds, if they agree. Only recent
+    /// answers count, because our clock may have been set since older answers. An answer later than
+    /// `now` shows that our clock was set.
+    pub fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
         let is_lately = |at: Timestamp| at <= now && now <= at.plus_ms(TIME_TOLD_WITHIN_MS);
         let lately = self.sources.values().filter(|state| state.answered_at.is_some_and(is_lately));
         servers_ahead_ms(lately.filter_map(|state| state.ahead_ms).collect())
     }
 
     /// Sets each currency's present rate as its last known rate. Returns the rates to store.
-    pub(super) fn follow_last_known(&mut self, now: Timestamp, wanted: usize) -> Vec<(Currency, StoredRate)> {
+    pub fn follow_last_known(
+        &mut self,
+        now: Timestamp,
+        wanted: usize,
+    ) -> Vec<(Currency, StoredRate)> {
         let currencies: Vec<Currency> = self.by_currency.keys().copied().collect();
         let mut to_store = Vec::new();
         for currency in currencies {
@@ -253,8 +276,10 @@ impl Quotes {
             let stored_at = self.last_known.get(&currency).and_then(|last| last.stored_at);
             let holds = Some(Holds { from: now, until: self.first_stale(currency, now), wanted });
             let due = stored_at.is_none_or(|at| known.at >= at.plus_ms(LAST_KNOWN_STORED_EVERY_MS));
-            let all_never_stale =
-                self.by_currency.get(&currency).is_some_and(|all| all.values().all(|quote| quote.never_stale));
+            let all_never_stale = self
+                .by_currency
+                .get(&currency)
+                .is_some_and(|all| all.values().all(|quote| quote.never_stale));
             if due || (all_never_stale && stored_at != Some(known.at)) {
                 to_store.push((currency, known.clone()));
             }
@@ -264,14 +289,25 @@ impl Quotes {
     }
 
     fn judge(&self, currency: Currency, now: Timestamp, wanted: usize) -> Judged {
-        let quotes: Vec<Quote> =
-            self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values).copied().collect();
+        let quotes: Vec<Quote> = self
+            .by_currency
+            .get(&currency)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .copied()
+            .collect();
         rates::judge(&quotes, now, wanted)
     }
 
-    fn rate_of(currency: Currency, judged: &Judged, now: Timestamp) -> Result<StoredRate, RateUnavailable> {
-        let unavailable = |reason: Telling| RateUnavailable { currency: currency.code().to_owned(), reason };
-        let median: Decimal = judged.rate.as_ref().copied().map_err(|why| unavailable(why.telling()))?;
+    fn rate_of(
+        currency: Currency,
+        judged: &Judged,
+        now: Timestamp,
+    ) -> Result<StoredRate, RateUnavailable> {
+        let unavailable =
+            |reason: Telling| RateUnavailable { currency: currency.code().to_owned(), reason };
+        let median: Decimal =
+            judged.rate.as_ref().copied().map_err(|why| unavailable(why.telling()))?;
         let rate = Rate::new(median).ok_or_else(|| unavailable(MedianOutOfRange.telling()))?;
         let used = judged.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Used);
         let at = used.map(|(quote, _)| quote.at).min().unwrap_or(now);
@@ -288,7 +324,7 @@ impl Quotes {
 /// A median that is no rate.
 #[derive(Debug, thiserror::Error, Told)]
 #[error("the median quote is out of range")]
-pub(crate) struct MedianOutOfRange;
+pub struct MedianOutOfRange;
 
 fn known(stored: &StoredRate) -> Known {
     Known { price: stored.rate.decimal(), at: stored.at }

@@ -19,7 +19,6 @@ pub struct Question<'a> {
     pub rules: &'a RateRules,
 }
 
-/// A source's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceAnswer {
     /// The quotes. The source has none for a currency that is missing here.
@@ -37,7 +36,6 @@ impl From<Vec<SourceQuote>> for SourceAnswer {
 /// A source's quote for one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceQuote {
-    /// The currency.
     pub currency: Currency,
     /// Units for one Bitcoin.
     pub price: Decimal,
@@ -56,13 +54,14 @@ pub struct SourceFailure {
 
 impl SourceFailure {
     /// A failure in the words of another program.
-    pub(crate) fn of_text(why: impl Into<String>, kind: NoAnswer) -> Self {
+    pub fn of_text(why: impl Into<String>, kind: NoAnswer) -> Self {
         Self { why: Telling::of_text(why), kind }
     }
 }
 
 /// The pending answer of a source.
-pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<SourceAnswer, SourceFailure>> + Send + 'a>>;
+pub type Answer<'a> =
+    Pin<Box<dyn Future<Output = Result<SourceAnswer, SourceFailure>> + Send + 'a>>;
 
 /// A source of quotes, in units of each currency for one Bitcoin.
 pub trait RateSource: Send + Sync {
@@ -77,8 +76,9 @@ pub trait RateSource: Send + Sync {
         rules.fixed.is_empty()
     }
 
-    /// Whether the source's quotes are valid until it withdraws them, as simulated and fixed rates are. Other quotes
-    /// are stale after five minutes. Such a source is on this machine, so that it may be asked at any time.
+    /// Whether the source's quotes are valid until it withdraws them, as simulated and fixed rates
+    /// are. Other quotes are stale after five minutes. Such a source is on this machine, so that it
+    /// may be asked at any time.
     fn never_stale(&self) -> bool {
         false
     }

@@ -21,8 +21,9 @@ pub struct RateRules {
 
 impl RateRules {
     /// Whether the same sources are asked for the same currencies in the same way.
-    pub(super) fn asks_like(&self, other: &Self) -> bool {
+    pub fn asks_like(&self, other: &Self) -> bool {
         let Self { min_fresh_sources: _, currencies, sources, fixed, proxy } = self;
-        (currencies, sources, fixed, proxy) == (&other.currencies, &other.sources, &other.fixed, &other.proxy)
+        (currencies, sources, fixed, proxy)
+            == (&other.currencies, &other.sources, &other.fixed, &other.proxy)
     }
 }

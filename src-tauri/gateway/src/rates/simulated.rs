@@ -9,14 +9,14 @@ use tillgate_sandbox::Sandbox;
 use super::rate_source::{Answer, Question, RateSource, SourceFailure, SourceQuote};
 
 /// The rates that developers set by `PUT /sandbox/rates`.
-pub(crate) struct Simulated {
+pub struct Simulated {
     sandbox: Arc<Sandbox>,
 }
 
 impl Simulated {
     /// A source that quotes the rates of `sandbox`.
     #[must_use]
-    pub(crate) fn new(sandbox: Arc<Sandbox>) -> Self {
+    pub fn new(sandbox: Arc<Sandbox>) -> Self {
         Self { sandbox }
     }
 }
@@ -32,9 +32,15 @@ impl RateSource for Simulated {
             let failed = |why: String| SourceFailure::of_text(why, NoAnswer::Unreachable);
             // `Sandbox::rates` reads a file, which blocks.
             let rates = tokio::task::spawn_blocking(move || sandbox.rates()).await;
-            let rates = rates.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+            let rates = rates
+                .map_err(|error| failed(error.to_string()))?
+                .map_err(|error| failed(error.to_string()))?;
             let quote = |(code, price): (String, String)| {
-                Some(SourceQuote { currency: Currency::from_code(&code)?, price: price.parse().ok()?, at: question.at })
+                Some(SourceQuote {
+                    currency: Currency::from_code(&code)?,
+                    price: price.parse().ok()?,
+                    at: question.at,
+                })
             };
             Ok(rates.into_iter().filter_map(quote).collect::<Vec<_>>().into())
         })

@@ -9,10 +9,10 @@ use super::live;
 use super::rate_source::RateSource;
 use super::simulated::Simulated;
 
-/// The sources of an environment: simulated rates with a sandbox, otherwise public sources; and fixed rates. The
-/// settings select those that are asked.
+/// The sources of an environment: simulated rates with a sandbox, otherwise public sources; and
+/// fixed rates. The settings select those that are asked.
 #[must_use]
-pub(crate) fn sources(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn RateSource>> {
+pub fn sources(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn RateSource>> {
     let mut sources: Vec<Box<dyn RateSource>> = match sandbox {
         Some(sandbox) => vec![Box::new(Simulated::new(sandbox))],
         None => live::public(),
@@ -31,7 +31,11 @@ mod tests {
 
     fn chosen(settings: &Settings) -> Vec<&'static str> {
         let rules = settings.rate_rules();
-        sources(None).iter().filter(|source| source.is_chosen(&rules)).map(|source| source.name()).collect()
+        sources(None)
+            .iter()
+            .filter(|source| source.is_chosen(&rules))
+            .map(|source| source.name())
+            .collect()
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A rate's certificate: all quotes at the time when the rate was computed, each with its verdict. It is stored with
-//! every used rate and never changed.
+//! A rate's certificate: all quotes at the time when the rate was computed, each with its verdict.
+//! It is stored with every used rate and never changed.
 
 use rust_decimal::Decimal;
 use tillgate_domain::rates::{Quote, Verdict};
@@ -9,34 +9,34 @@ use serde::{Deserialize, Serialize};
 
 /// One source's part in a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Part {
+pub struct Part {
     /// The source's name.
-    pub(crate) name: String,
+    pub name: String,
     /// Its quote, with all digits that the source gave.
-    pub(crate) rate: String,
+    pub rate: String,
     /// Time of the quote, in milliseconds since 1970.
-    pub(crate) time: i64,
+    pub time: i64,
     /// Whether the rate uses the quote.
-    pub(crate) used: bool,
+    pub used: bool,
     /// The reason why the quote was not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) why: Option<String>,
+    pub why: Option<String>,
 }
 
 impl Part {
     /// Time of the quote.
-    pub(crate) const fn at(&self) -> Timestamp {
+    pub const fn at(&self) -> Timestamp {
         Timestamp::from_ms(self.time)
     }
 
     /// The quote as a number; `None` if the stored text is not a number.
-    pub(crate) fn price(&self) -> Option<Decimal> {
+    pub fn price(&self) -> Option<Decimal> {
         self.rate.parse().ok()
     }
 }
 
 /// The certificate in its stored form, JSON.
-pub(super) fn written(quotes: &[(Quote, Verdict)]) -> String {
+pub fn written(quotes: &[(Quote, Verdict)]) -> String {
     let part = |(quote, verdict): &(Quote, Verdict)| Part {
         name: quote.source.to_owned(),
         rate: quote.price.to_string(),
@@ -50,6 +50,6 @@ pub(super) fn written(quotes: &[(Quote, Verdict)]) -> String {
 }
 
 /// Reads a stored certificate; empty if it cannot be read.
-pub(crate) fn read(stored: &str) -> Vec<Part> {
+pub fn read(stored: &str) -> Vec<Part> {
     serde_json::from_str(stored).unwrap_or_default()
 }

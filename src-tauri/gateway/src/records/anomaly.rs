@@ -11,7 +11,11 @@ use super::transaction::transaction;
 
 /// The Anomaly record of `row`. `receipts` are its receipts, each with its full amount.
 #[must_use]
-pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
+pub fn anomaly_record(
+    row: &AnomalyRow,
+    receipts: &[Receipt],
+    context: &RecordContext<'_>,
+) -> String {
     let anomaly = &row.anomaly;
     let mut record = Object::new();
     record.text("anomalyId", &anomaly.id.to_string());
@@ -27,7 +31,9 @@ pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &R
     record.text("currentTime", &row.current_at.iso_millis());
     record.array(
         "btcTransactions",
-        receipts.iter().map(|receipt| transaction(&receipt.txid, receipt.amount_sats, receipt, context.tip_height)),
+        receipts.iter().map(|receipt| {
+            transaction(&receipt.txid, receipt.amount_sats, receipt, context.tip_height)
+        }),
     );
     record.text("message", &anomaly_message(row));
     record.text("resolution", anomaly.resolution.as_str());
@@ -38,16 +44,20 @@ pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &R
 }
 
 /// The anomaly's event and its outcome, in a sentence for people.
-pub(crate) fn anomaly_message(row: &AnomalyRow) -> String {
+pub fn anomaly_message(row: &AnomalyRow) -> String {
     let paid = format_btc(row.anomaly.paid_sats);
     let happened = match row.anomaly.kind {
         AnomalyKind::LatePayment if row.came_in_time => {
             format!("{paid} BTC arrived in time, but was seen too late: the payment had closed.")
         }
         AnomalyKind::LatePayment => format!("{paid} BTC came after the payment had closed."),
-        AnomalyKind::ExtraPayment => format!("{paid} BTC came on top of a payment that was already paid."),
+        AnomalyKind::ExtraPayment => {
+            format!("{paid} BTC came on top of a payment that was already paid.")
+        }
         AnomalyKind::Overpayment => format!("The customer paid too much: {paid} BTC."),
-        AnomalyKind::Underpayment => format!("The customer paid too little, {paid} BTC, before the payment closed."),
+        AnomalyKind::Underpayment => {
+            format!("The customer paid too little, {paid} BTC, before the payment closed.")
+        }
         AnomalyKind::ReversedPayment => {
             format!("{paid} BTC on which a confirmed payment rested were taken back.")
         }

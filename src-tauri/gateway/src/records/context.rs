@@ -7,10 +7,9 @@ use super::object::Object;
 
 /// Facts of a record that its own rows do not hold.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RecordContext<'a> {
+pub struct RecordContext<'a> {
     /// Records of the test environment have the member `"environment": "test"`.
     pub environment: Environment,
-    /// The merchant of the payouts.
     pub merchant_id: Id,
     /// The URL of the payment pages, without a slash at the end: `http://127.0.0.1:7421/pay`.
     pub pages_base: &'a str,
@@ -19,7 +18,7 @@ pub(crate) struct RecordContext<'a> {
 }
 
 /// Adds the member that marks a record of the test environment.
-pub(super) fn mark_environment(object: &mut Object, environment: Environment) {
+pub fn mark_environment(object: &mut Object, environment: Environment) {
     match environment {
         Environment::Test => object.text("environment", environment.as_str()),
         Environment::Production => {}

@@ -6,15 +6,15 @@ use tillgate_store::StoreError;
 
 use super::snapshot::Snapshot;
 
-/// Bytes after which a part ends, at the end of a record. A page of 50 records is one part. Each unread list keeps a
-/// few parts in memory.
+/// Bytes after which a part ends, at the end of a record. A page of 50 records is one part. Each
+/// unread list keeps a few parts in memory.
 const PART_BYTES: usize = 64 * 1_024;
 
 /// Renders the record that a key names; `None` if it is gone.
-pub(crate) type Render<K> = fn(&Snapshot<'_>, &K) -> Result<Option<String>, StoreError>;
+pub type Render<K> = fn(&Snapshot<'_>, &K) -> Result<Option<String>, StoreError>;
 
 /// The records of a page, by their keys.
-pub(crate) struct RecordList<K> {
+pub struct RecordList<K> {
     items_count: u64,
     /// Keys of the records that are not rendered yet.
     keys: IntoIter<K>,
@@ -25,17 +25,17 @@ pub(crate) struct RecordList<K> {
 
 impl<K> RecordList<K> {
     /// A page of the records that `keys` name; `items_count` match on all pages.
-    pub(crate) fn new(items_count: u64, keys: Vec<K>, render: Render<K>) -> Self {
+    pub fn new(items_count: u64, keys: Vec<K>, render: Render<K>) -> Self {
         Self { items_count, keys: keys.into_iter(), render, is_empty: true }
     }
 
     /// The number of matching records on all pages.
-    pub(crate) const fn items_count(&self) -> u64 {
+    pub const fn items_count(&self) -> u64 {
         self.items_count
     }
 
     /// Whether every record was rendered.
-    pub(crate) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.keys.len() == 0
     }
 
@@ -43,7 +43,7 @@ impl<K> RecordList<K> {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub(crate) fn next_part(&mut self, snapshot: &Snapshot<'_>) -> Result<String, StoreError> {
+    pub fn next_part(&mut self, snapshot: &Snapshot<'_>) -> Result<String, StoreError> {
         let mut part = String::new();
         while part.len() < PART_BYTES
             && let Some(key) = self.keys.next()

@@ -1,38 +1,38 @@
 //! A JSON object that is written member by member, so that numbers keep their exact text.
 
 /// A JSON object under construction.
-pub(super) struct Object {
+pub struct Object {
     out: String,
 }
 
 impl Object {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let mut out = String::with_capacity(1_536);
         out.push('{');
         Self { out }
     }
 
     /// A string.
-    pub(super) fn text(&mut self, name: &'static str, value: &str) {
+    pub fn text(&mut self, name: &'static str, value: &str) {
         self.name(name);
         push_string(&mut self.out, value);
     }
 
     /// A string; adds no member for `None`.
-    pub(super) fn optional_text(&mut self, name: &'static str, value: Option<&str>) {
+    pub fn optional_text(&mut self, name: &'static str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
     /// A number, array or object given as JSON text.
-    pub(super) fn raw(&mut self, name: &'static str, json: &str) {
+    pub fn raw(&mut self, name: &'static str, json: &str) {
         self.name(name);
         self.out.push_str(json);
     }
 
     /// An array of JSON texts.
-    pub(super) fn array(&mut self, name: &'static str, items: impl IntoIterator<Item = String>) {
+    pub fn array(&mut self, name: &'static str, items: impl IntoIterator<Item = String>) {
         self.name(name);
         self.out.push('[');
         for (index, item) in items.into_iter().enumerate() {
@@ -44,7 +44,7 @@ impl Object {
         self.out.push(']');
     }
 
-    pub(super) fn finish(mut self) -> String {
+    pub fn finish(mut self) -> String {
         self.out.push('}');
         self.out
     }

@@ -9,9 +9,14 @@ use super::context::{RecordContext, mark_environment};
 use super::object::Object;
 use super::transaction::transaction;
 
-/// The Payment record of `row`. `receipts` are all its receipts; the record lists those whose coins count.
+/// The Payment record of `row`. `receipts` are all its receipts; the record lists those whose coins
+/// count.
 #[must_use]
-pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
+pub fn payment_record(
+    row: &PaymentRow,
+    receipts: &[Receipt],
+    context: &RecordContext<'_>,
+) -> String {
     let payment = &row.payment;
     let currency = payment.currency;
     let id = payment.id.to_string();
@@ -46,7 +51,10 @@ pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &R
     if payment.conflict_seen {
         record.raw("conflictSeen", "true");
     }
-    record.text("paymentAddress", &payment_uri(&row.address, payment.amount_sats, &row.label, &row.message));
+    record.text(
+        "paymentAddress",
+        &payment_uri(&row.address, payment.amount_sats, &row.label, &row.message),
+    );
     record.text("paymentPageUrl", &format!("{}/{id}", context.pages_base));
     record.array("btcTransactions", counting(receipts, context.tip_height));
     record.text("notificationType", "REGULAR");

@@ -6,9 +6,8 @@ use tillgate_store::payouts::PayoutRow;
 use super::context::{RecordContext, mark_environment};
 use super::object::Object;
 
-/// The Payout record of `row`.
 #[must_use]
-pub(crate) fn payout_record(row: &PayoutRow, context: &RecordContext<'_>) -> String {
+pub fn payout_record(row: &PayoutRow, context: &RecordContext<'_>) -> String {
     let currency = row.currency;
     let mut record = Object::new();
     record.text("payoutId", &row.id.to_string());
@@ -30,7 +29,10 @@ pub(crate) fn payout_record(row: &PayoutRow, context: &RecordContext<'_>) -> Str
     record.optional_text("sentTime", row.sent_at.map(|at| at.iso_seconds()).as_deref());
     record.optional_text("btcTxId", row.txid.map(|txid| txid.to_string()).as_deref());
     record.text("status", row.state.as_str());
-    record.optional_text("failureReason", row.failure_reason.as_ref().map(|reason| reason.message.as_str()));
+    record.optional_text(
+        "failureReason",
+        row.failure_reason.as_ref().map(|reason| reason.message.as_str()),
+    );
     if row.balance_short {
         record.raw("balanceShort", "true");
     }
@@ -41,9 +43,10 @@ pub(crate) fn payout_record(row: &PayoutRow, context: &RecordContext<'_>) -> Str
     record.finish()
 }
 
-/// The limit record in `currency`: the used and the available part of the day's limit, and the smallest payout.
+/// The limit record in `currency`: the used and the available part of the day's limit, and the
+/// smallest payout.
 #[must_use]
-pub(crate) fn limit_record(currency: &str, [used, available, minimum]: [&str; 3]) -> String {
+pub fn limit_record(currency: &str, [used, available, minimum]: [&str; 3]) -> String {
     let mut record = Object::new();
     record.raw("used", used);
     record.raw("available", available);
@@ -54,20 +57,19 @@ pub(crate) fn limit_record(currency: &str, [used, available, minimum]: [&str; 3]
 
 /// The sums that a payout would have.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Estimate {
-    pub(crate) amount_sats: u64,
-    pub(crate) currency: Currency,
+pub struct Estimate {
+    pub amount_sats: u64,
+    pub currency: Currency,
     /// The amount's worth.
-    pub(crate) fiat_minor: i64,
+    pub fiat_minor: i64,
     /// The worth of amount and network fee.
-    pub(crate) fiat_total_minor: i64,
-    pub(crate) network_fee_sats: u64,
-    pub(crate) rate: Rate,
+    pub fiat_total_minor: i64,
+    pub network_fee_sats: u64,
+    pub rate: Rate,
 }
 
-/// An estimate's record.
 #[must_use]
-pub(crate) fn estimate_record(estimate: &Estimate) -> String {
+pub fn estimate_record(estimate: &Estimate) -> String {
     let currency = estimate.currency;
     let mut record = Object::new();
     record.raw("btcAmount", &format_btc(estimate.amount_sats));

@@ -6,10 +6,10 @@ use qrcode::{EcLevel, QrCode};
 /// Least width in pixels. The drawing is a vector drawing and can be enlarged without loss.
 const SIZE_MIN: u32 = 240;
 
-/// The QR code of `text`, dark on light in every theme, as scanners need it. Empty if the text is too long for a QR
-/// code.
+/// The QR code of `text`, dark on light in every theme, as scanners need it. Empty if the text is
+/// too long for a QR code.
 #[must_use]
-pub(crate) fn svg(text: &str) -> String {
+pub fn svg(text: &str) -> String {
     match QrCode::with_error_correction_level(text.as_bytes(), EcLevel::M) {
         Ok(code) => code
             .render::<svg::Color<'_>>()

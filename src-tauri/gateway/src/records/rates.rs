@@ -6,9 +6,9 @@ use tillgate_domain::rates::{Quote, Verdict};
 use super::object::Object;
 use crate::rates::RatesRow;
 
-/// The rates of these currencies after the merchant's spread, each with its sources' quotes before the spread. A
-/// currency without a usable rate has neither rate nor time.
-pub(crate) fn rates_record(rows: &[RatesRow], spread_per_mille: u16) -> String {
+/// The rates of these currencies after the merchant's spread, each with its sources' quotes before
+/// the spread. A currency without a usable rate has neither rate nor time.
+pub fn rates_record(rows: &[RatesRow], spread_per_mille: u16) -> String {
     let mut object = Object::new();
     object.array("items", rows.iter().map(|row| item(row, spread_per_mille)));
     object.finish()
@@ -17,7 +17,9 @@ pub(crate) fn rates_record(rows: &[RatesRow], spread_per_mille: u16) -> String {
 fn item(row: &RatesRow, spread_per_mille: u16) -> String {
     let mut object = Object::new();
     object.text("currency", row.currency.code());
-    if let (Some(rate), Some(at)) = (row.rate.and_then(|rate| rate.less_spread(spread_per_mille)), row.fresh_at) {
+    if let (Some(rate), Some(at)) =
+        (row.rate.and_then(|rate| rate.less_spread(spread_per_mille)), row.fresh_at)
+    {
         object.raw("exchangeRate", &rate.format());
         object.text("time", &at.iso_seconds());
     }

@@ -13,7 +13,7 @@ use super::payment::payment_record;
 use super::payout::payout_record;
 
 /// The most items of one page.
-pub(crate) const PAGE_MAX: u32 = 500;
+pub const PAGE_MAX: u32 = 500;
 
 /// One snapshot of the database, with the facts of records that their rows do not hold.
 pub struct Snapshot<'a> {

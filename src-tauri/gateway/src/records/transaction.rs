@@ -7,7 +7,7 @@ use tillgate_domain::receipt::Receipt;
 use super::object::Object;
 
 /// One item of `btcTransactions`.
-pub(super) fn transaction(txid: &Txid, amount_sats: u64, receipt: &Receipt, tip_height: u32) -> String {
+pub fn transaction(txid: &Txid, amount_sats: u64, receipt: &Receipt, tip_height: u32) -> String {
     let mut object = Object::new();
     object.text("btcTxId", &txid.to_string());
     object.raw("btcAmount", &format_btc(amount_sats));

@@ -1,4 +1,5 @@
-//! Reads a call's body. All field errors are collected, not only the first. Unknown fields are ignored.
+//! Reads a call's body. All field errors are collected, not only the first. Unknown fields are
+//! ignored.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,17 +13,18 @@ use tillgate_told::Told;
 
 use super::error::{BodyFault, CallError};
 
-/// The body's fields and their errors. An invalid field gives a substitute value, and [`Body::finish`] then refuses the
-/// body, so that the substitute is never used.
-pub(super) struct Body<'a> {
+/// The body's fields and their errors. An invalid field gives a substitute value, and
+/// [`Body::finish`] then refuses the body, so that the substitute is never used.
+pub struct Body<'a> {
     fields: JsonObject<'a>,
     field_errors: Vec<FieldError>,
 }
 
 impl<'a> Body<'a> {
     /// Parses a body. An empty body has no fields.
-    pub(super) fn read(body: &'a [u8]) -> Result<Self, CallError> {
-        let fields = if body.is_empty() { Ok(JsonObject::empty()) } else { JsonObject::parse(body) };
+    pub fn read(body: &'a [u8]) -> Result<Self, CallError> {
+        let fields =
+            if body.is_empty() { Ok(JsonObject::empty()) } else { JsonObject::parse(body) };
         match fields {
             Ok(fields) => Ok(Self { fields, field_errors: Vec::new() }),
             Err(malformed) => Err(CallError::Invalid(vec![malformed.field_error()])),
@@ -30,27 +32,31 @@ impl<'a> Body<'a> {
     }
 
     /// Returns `read` if no field was invalid, otherwise all field errors.
-    pub(super) fn finish<T>(self, read: T) -> Result<T, CallError> {
-        if self.field_errors.is_empty() { Ok(read) } else { Err(CallError::Invalid(self.field_errors)) }
+    pub fn finish<T>(self, read: T) -> Result<T, CallError> {
+        if self.field_errors.is_empty() {
+            Ok(read)
+        } else {
+            Err(CallError::Invalid(self.field_errors))
+        }
     }
 
     /// Records a field error. `what` continues the field's name ("must be …").
-    pub(super) fn field_error(&mut self, field: &'static str, what: &impl Told) {
+    pub fn field_error(&mut self, field: &'static str, what: &impl Told) {
         self.field_errors.push(FieldError::told(field, what));
     }
 
-    pub(super) fn text(&mut self, field: &'static str) -> Option<Cow<'a, str>> {
+    pub fn text(&mut self, field: &'static str) -> Option<Cow<'a, str>> {
         if self.fields.get(field).is_none() {
             self.field_errors.push(FieldError::missing(field));
         }
         self.fields.string(field, &mut self.field_errors)
     }
 
-    pub(super) fn flag(&mut self, field: &'static str, default: bool) -> bool {
+    pub fn flag(&mut self, field: &'static str, default: bool) -> bool {
         self.optional_flag(field).unwrap_or(default)
     }
 
-    pub(super) fn optional_flag(&mut self, field: &'static str) -> Option<bool> {
+    pub fn optional_flag(&mut self, field: &'static str) -> Option<bool> {
         match self.fields.get(field)? {
             "true" => Some(true),
             "false" => Some(false),
@@ -59,7 +65,12 @@ impl<'a> Body<'a> {
     }
 
     /// A whole number; without a `default` it is required.
-    pub(super) fn whole<T>(&mut self, field: &'static str, range: RangeInclusive<T>, default: Option<T>) -> T
+    pub fn whole<T>(
+        &mut self,
+        field: &'static str,
+        range: RangeInclusive<T>,
+        default: Option<T>,
+    ) -> T
     where
         T: TryFrom<u64> + PartialOrd + Copy + std::fmt::Display,
     {
@@ -71,12 +82,13 @@ impl<'a> Body<'a> {
         self.optional_whole(field, range).unwrap_or(fallback)
     }
 
-    pub(super) fn optional_whole<T>(&mut self, field: &'static str, range: RangeInclusive<T>) -> Option<T>
+    pub fn optional_whole<T>(&mut self, field: &'static str, range: RangeInclusive<T>) -> Option<T>
     where
         T: TryFrom<u64> + PartialOrd + Copy + std::fmt::Display,
     {
         let text = read_number(self.fields.get(field)?);
-        let number = text.and_then(|text| text.parse::<u64>().ok()).and_then(|it| T::try_from(it).ok());
+        let number =
+            text.and_then(|text| text.parse::<u64>().ok()).and_then(|it| T::try_from(it).ok());
         match number.filter(|number| range.contains(number)) {
             Some(number) => Some(number),
             None => {
@@ -87,7 +99,11 @@ impl<'a> Body<'a> {
     }
 
     /// Like [`Self::optional_whole`], but `null` is a value: `Some(None)`.
-    pub(super) fn whole_or_null(&mut self, field: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
+    pub fn whole_or_null(
+        &mut self,
+        field: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Option<Option<u64>> {
         if self.fields.members().any(|(name, raw)| name == field && raw == "null") {
             return Some(None);
         }
@@ -95,14 +111,16 @@ impl<'a> Body<'a> {
     }
 
     /// A number from 0 to `max` with at most 3 decimals, in thousandths.
-    pub(super) fn optional_thousandths(&mut self, field: &'static str, max: u64) -> Option<u64> {
+    pub fn optional_thousandths(&mut self, field: &'static str, max: u64) -> Option<u64> {
         let text = read_number(self.fields.get(field)?);
-        let is_plain = |text: &Cow<'_, str>| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let is_plain =
+            |text: &Cow<'_, str>| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let number = text.filter(is_plain).and_then(|text| text.parse::<Decimal>().ok());
-        let thousandths = number.filter(|it| (Decimal::ZERO..=Decimal::from(max)).contains(it)).map(|it| {
-            let thousandths = it.saturating_mul(Decimal::ONE_THOUSAND);
-            (thousandths.fract().is_zero()).then(|| u64::try_from(thousandths).ok()).flatten()
-        });
+        let thousandths =
+            number.filter(|it| (Decimal::ZERO..=Decimal::from(max)).contains(it)).map(|it| {
+                let thousandths = it.saturating_mul(Decimal::ONE_THOUSAND);
+                (thousandths.fract().is_zero()).then(|| u64::try_from(thousandths).ok()).flatten()
+            });
         match thousandths.flatten() {
             Some(thousandths) => Some(thousandths),
             None => self.nothing(field, &BodyFault::Thousandths { most: max }),
@@ -110,7 +128,7 @@ impl<'a> Body<'a> {
     }
 
     /// One of these words.
-    pub(super) fn optional_word<T>(
+    pub fn optional_word<T>(
         &mut self,
         field: &'static str,
         words: &[&str],
@@ -124,7 +142,7 @@ impl<'a> Body<'a> {
     }
 
     /// An amount of Bitcoin in satoshis.
-    pub(super) fn btc(&mut self, field: &'static str, is_required: bool) -> Option<u64> {
+    pub fn btc(&mut self, field: &'static str, is_required: bool) -> Option<u64> {
         let Some(raw) = self.fields.get(field) else {
             if is_required {
                 self.field_errors.push(FieldError::missing(field));
@@ -141,7 +159,7 @@ impl<'a> Body<'a> {
     }
 
     /// The whole body as rates by currency; `None` for a withdrawn rate.
-    pub(super) fn rates(&mut self) -> BTreeMap<String, Option<String>> {
+    pub fn rates(&mut self) -> BTreeMap<String, Option<String>> {
         let mut rates = BTreeMap::new();
         for (code, raw) in self.fields.members() {
             let code = code.to_owned();

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use bitcoin::{Address, Network, ScriptBuf, Txid};
 use tillgate_domain::id::Id;
 use tillgate_sandbox::{
-    BroadcastFault, FaultsPatch, MAX_BLOCKS_PER_CALL, MAX_FEE_RATE_SAT_VB, MAX_PARTS, Replace, ReplaceTo,
+    BroadcastFault, FaultsPatch, MAX_BLOCKS_PER_CALL, MAX_FEE_RATE_SAT_VB, MAX_PARTS, Replace,
+    ReplaceTo,
 };
 
 use super::body::Body;
@@ -18,12 +19,13 @@ const LATENCY_MAX_MS: u64 = 60_000;
 /// The longest step of the clock in one call: ten years.
 const ADVANCE_MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
 
-/// The highest fee estimate that can be set. It is above the highest value of the setting `feeCapSatVb`.
+/// The highest fee estimate that can be set. It is above the highest value of the setting
+/// `feeCapSatVb`.
 const FEE_ESTIMATE_MAX_SAT_VB: u64 = 100_000;
 
 /// A valid call.
 #[derive(Debug)]
-pub(crate) enum Call {
+pub enum Call {
     /// A question changes nothing, so no look follows it.
     Ask(Question),
     /// A change of the sandbox, which a look follows.
@@ -32,7 +34,7 @@ pub(crate) enum Call {
 
 /// A call that changes nothing.
 #[derive(Debug)]
-pub(crate) enum Question {
+pub enum Question {
     /// The present state of the sandbox.
     Status,
     /// The outputs that pay an address now.
@@ -41,7 +43,7 @@ pub(crate) enum Question {
 
 /// A call that changes the sandbox.
 #[derive(Debug)]
-pub(crate) enum Change {
+pub enum Change {
     /// The customer pays.
     Pay {
         payment: Id,
@@ -67,7 +69,8 @@ pub(crate) enum Change {
     /// The last blocks are replaced.
     Reorg {
         depth: u32,
-        /// `true`: the customer's transactions go back to the mempool; `false`: they are double-spent.
+        /// `true`: the customer's transactions go back to the mempool; `false`: they are
+        /// double-spent.
         keep_transactions: bool,
     },
     /// The environment's clock moves forward.
@@ -92,7 +95,7 @@ enum Read {
 
 /// The path and method of a call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Route {
+pub struct Route {
     /// The only method that the path accepts.
     pub method: &'static str,
     /// The path below `/v2`, with the name of its subject in braces.
@@ -101,7 +104,7 @@ pub(crate) struct Route {
 }
 
 /// Every call.
-pub(crate) static ROUTES: [Route; 11] = [
+pub static ROUTES: [Route; 11] = [
     Route { method: "GET", path: "/sandbox", read: Read::Ask(|_, _| Question::Status) },
     Route {
         method: "GET",
@@ -109,7 +112,11 @@ pub(crate) static ROUTES: [Route; 11] = [
         read: Read::Ask(|address, body| Question::Outputs { script: script_of(address, body) }),
     },
     Route { method: "POST", path: "/sandbox/payments/{payment_id}/pay", read: Read::Change(pay) },
-    Route { method: "POST", path: "/sandbox/transactions/{txid}/replace", read: Read::Change(replace) },
+    Route {
+        method: "POST",
+        path: "/sandbox/transactions/{txid}/replace",
+        read: Read::Change(replace),
+    },
     Route {
         method: "POST",
         path: "/sandbox/transactions/{txid}/evict",
@@ -121,7 +128,9 @@ pub(crate) static ROUTES: [Route; 11] = [
         method: "POST",
         path: "/sandbox/clock",
         read: Read::Change(|_, _, body| {
-            Ok(Change::AdvanceClock { seconds: body.whole("advanceSeconds", 0..=ADVANCE_MAX_SECONDS, None) })
+            Ok(Change::AdvanceClock {
+                seconds: body.whole("advanceSeconds", 0..=ADVANCE_MAX_SECONDS, None),
+            })
         }),
     },
     Route {
@@ -135,7 +144,7 @@ pub(crate) static ROUTES: [Route; 11] = [
 
 impl Route {
     /// The route of this method and path, and the path's subject.
-    pub(super) fn find<'p>(method: &str, path: &'p str) -> Result<(&'static Self, &'p str), CallError> {
+    pub fn find<'p>(method: &str, path: &'p str) -> Result<(&'static Self, &'p str), CallError> {
         let named = ROUTES.iter().find_map(|route| Some((route, route.subject(path)?)));
         let (route, subject) = named.ok_or(CallError::NoSuchPath)?;
         if route.method != method {
@@ -146,7 +155,9 @@ impl Route {
 
     /// The part of `path` that matches the braces; `None` if `path` belongs to another route.
     fn subject<'p>(&self, path: &'p str) -> Option<&'p str> {
-        let Some((before, rest)) = self.path.split_once('{') else { return (path == self.path).then_some("") };
+        let Some((before, rest)) = self.path.split_once('{') else {
+            return (path == self.path).then_some("");
+        };
         let after = rest.split_once('}')?.1;
         let subject = path.strip_prefix(before)?.strip_suffix(after)?;
         (!subject.contains('/')).then_some(subject)
@@ -156,7 +167,7 @@ impl Route {
     ///
     /// # Errors
     /// The faults of the request.
-    pub(crate) fn read(&self, gateway: &Gateway, subject: &str, body: &[u8]) -> Result<Call, CallError> {
+    pub fn read(&self, gateway: &Gateway, subject: &str, body: &[u8]) -> Result<Call, CallError> {
         let mut body = Body::read(body)?;
         let call = match self.read {
             Read::Ask(read) => Call::Ask(read(subject, &mut body)),
@@ -182,8 +193,13 @@ fn pay(gateway: &Gateway, id: &str, body: &mut Body<'_>) -> Result<Change, CallE
 fn mine(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
     let count = body.whole("count", 1..=MAX_BLOCKS_PER_CALL, Some(1));
     let is_empty = body.flag("empty", false);
-    let min_fee_rate_sat_kvb = body.optional_thousandths("minFeeRate", MAX_FEE_RATE_SAT_VB).unwrap_or(0);
-    Ok(if is_empty { Change::MineEmpty { count } } else { Change::Mine { count, min_fee_rate_sat_kvb } })
+    let min_fee_rate_sat_kvb =
+        body.optional_thousandths("minFeeRate", MAX_FEE_RATE_SAT_VB).unwrap_or(0);
+    Ok(if is_empty {
+        Change::MineEmpty { count }
+    } else {
+        Change::Mine { count, min_fee_rate_sat_kvb }
+    })
 }
 
 fn reorg(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
@@ -219,7 +235,11 @@ fn replace(_: &Gateway, txid: &str, body: &mut Body<'_>) -> Result<Change, CallE
 
 /// The output script of an address of the sandbox's network.
 fn script_of(text: &str, body: &mut Body<'_>) -> ScriptBuf {
-    match text.parse::<Address<_>>().ok().and_then(|address| address.require_network(Network::Regtest).ok()) {
+    match text
+        .parse::<Address<_>>()
+        .ok()
+        .and_then(|address| address.require_network(Network::Regtest).ok())
+    {
         Some(address) => address.script_pubkey(),
         None => {
             body.field_error("address", &BodyFault::Address);
@@ -239,8 +259,8 @@ fn faults(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError
     Ok(Change::SetFaults { patch })
 }
 
-/// The fault for broadcasts, by its name in `broadcast` or by the older flag `broadcastRejects`. A caller may send
-/// both, as the status shows them, if they agree.
+/// The fault for broadcasts, by its name in `broadcast` or by the older flag `broadcastRejects`. A
+/// caller may send both, as the status shows them, if they agree.
 fn broadcast_fault(body: &mut Body<'_>) -> Option<BroadcastFault> {
     let words = BroadcastFault::ALL.map(BroadcastFault::name);
     let named = body.optional_word("broadcast", &words, BroadcastFault::from_name);

@@ -45,7 +45,7 @@ pub enum CallError {
 
 /// A path that names no record.
 #[derive(Debug, thiserror::Error, Told)]
-pub(crate) enum Missing {
+pub enum Missing {
     #[error("there is no payment {0}")]
     Payment(String),
     #[error("there is no transaction {0}")]
@@ -54,7 +54,7 @@ pub(crate) enum Missing {
 
 /// A fault of a field. Its text continues the field's name.
 #[derive(Debug, thiserror::Error, Told)]
-pub(crate) enum BodyFault {
+pub enum BodyFault {
     #[error("must be true or false")]
     Flag,
     #[error("must be a whole number from {least} to {most}")]
@@ -86,7 +86,7 @@ impl From<Missing> for CallError {
 }
 
 /// Converts an error of the sandbox. An error about a field's value names the field.
-pub(super) fn refused(error: SandboxError) -> CallError {
+pub fn refused(error: SandboxError) -> CallError {
     let field = match &error {
         SandboxError::Storage(_)
         | SandboxError::File(_)

@@ -12,28 +12,42 @@ use tillgate_sandbox::PaidOutput;
 use super::error::{BodyFault, CallError, Missing};
 use crate::gateway::Gateway;
 
-/// The payment's script and the amount to pay in satoshis: the given amount, or the remainder, but at least the dust
-/// limit.
-pub(super) fn to_pay(gateway: &Gateway, id: &Id, amount_sats: Option<u64>) -> Result<(ScriptBuf, u64), CallError> {
-    let row = gateway.store.read(|reader| reader.payment(id))?.ok_or_else(|| Missing::Payment(id.to_string()))?;
+/// The payment's script and the amount to pay in satoshis: the given amount, or the remainder, but
+/// at least the dust limit.
+pub fn to_pay(
+    gateway: &Gateway,
+    id: &Id,
+    amount_sats: Option<u64>,
+) -> Result<(ScriptBuf, u64), CallError> {
+    let row = gateway
+        .store
+        .read(|reader| reader.payment(id))?
+        .ok_or_else(|| Missing::Payment(id.to_string()))?;
     let amount_sats = match amount_sats {
         Some(amount_sats) => amount_sats,
         None if row.payment.remaining_sats() > 0 => row.payment.asked_sats(),
         None => {
-            return Err(CallError::Invalid(vec![FieldError::told("btcAmount", &BodyFault::NothingRemains)]));
+            return Err(CallError::Invalid(vec![FieldError::told(
+                "btcAmount",
+                &BodyFault::NothingRemains,
+            )]));
         }
     };
     Ok((row.script, amount_sats))
 }
 
 /// The rates as JSON numbers with 4 decimals.
-pub(super) fn rates_object(rates: &BTreeMap<String, String>) -> Value {
-    let rate = |text: &String| number(Rate::parse(text).map(|rate| rate.format()).unwrap_or_else(|_| text.clone()));
-    Value::Object(rates.iter().map(|(code, text)| (code.clone(), rate(text))).collect::<Map<_, _>>())
+pub fn rates_object(rates: &BTreeMap<String, String>) -> Value {
+    let rate = |text: &String| {
+        number(Rate::parse(text).map(|rate| rate.format()).unwrap_or_else(|_| text.clone()))
+    };
+    Value::Object(
+        rates.iter().map(|(code, text)| (code.clone(), rate(text))).collect::<Map<_, _>>(),
+    )
 }
 
 /// An output that pays an address.
-pub(super) fn output_object(output: &PaidOutput) -> Value {
+pub fn output_object(output: &PaidOutput) -> Value {
     json!({
         "btcTxId": output.outpoint.txid.to_string(),
         "vout": output.outpoint.vout,

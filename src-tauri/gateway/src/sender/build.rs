@@ -1,5 +1,5 @@
-//! Makes one transaction for the waiting payouts: chooses coins, reads the words, signs and checks. The commit that
-//! stores it first checks that its coins and payouts have not changed.
+//! Makes one transaction for the waiting payouts: chooses coins, reads the words, signs and checks.
+//! The commit that stores it first checks that its coins and payouts have not changed.
 
 use std::sync::Arc;
 
@@ -30,12 +30,13 @@ use crate::wallet::Wallet;
 use crate::wallet::WalletError;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
-/// Largest number of payouts considered for one transaction. More payouts do not fit into a transaction.
-pub(super) const QUEUE_MAX: u32 = 5_000;
+/// Largest number of payouts considered for one transaction. More payouts do not fit into a
+/// transaction.
+pub const QUEUE_MAX: u32 = 5_000;
 
 /// A signed and checked transaction, not stored yet.
 #[derive(Debug)]
-pub(super) struct Signed {
+pub struct Signed {
     pub draft: Draft,
     pub tx: Transaction,
     /// Sequence numbers of its payouts, in the order of the draft's payees.
@@ -43,7 +44,11 @@ pub(super) struct Signed {
 }
 
 /// Chooses coins for as many of the waiting payouts as the coins allow. Blocks.
-pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Chosen, Unsent> {
+pub fn prepare(
+    gateway: &Gateway,
+    settings: &Settings,
+    rate: PayoutFeeRate,
+) -> Result<Chosen, Unsent> {
     let Some(wallet) = gateway.wallet.get() else {
         return Err(Unsent::Obstacle(WaitCause::Other.because(&Waits::NoWallet)));
     };
@@ -70,8 +75,14 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     Ok(chosen)
 }
 
-/// Chooses the next transaction. A payout that a twin pays must not keep the others waiting, so it comes after them.
-fn choose(gateway: &Gateway, queue: &Queue, funding: &Funding<'_>, rate: PayoutFeeRate) -> Result<Chosen, Unsent> {
+/// Chooses the next transaction. A payout that a twin pays must not keep the others waiting, so it
+/// comes after them.
+fn choose(
+    gateway: &Gateway,
+    queue: &Queue,
+    funding: &Funding<'_>,
+    rate: PayoutFeeRate,
+) -> Result<Chosen, Unsent> {
     let mut why_not = queue.waits.clone().map(Unsent::Waits);
     if !queue.together.is_empty() {
         match choose_together(gateway, &queue.together, funding, rate) {
@@ -104,11 +115,13 @@ struct Queue {
 
 impl Queue {
     fn read(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
-        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+        let change =
+            reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
         let (twins, tip_height) = (UnminedTwins::read(reader)?, reader.tip_height()?);
         let coins = funds::spendable(reader, settings)?;
         let (together, contested, waits) = (Vec::new(), Vec::new(), None);
-        let mut queue = Self { together, contested, waits, coins, tip_height, change_index: change.1 };
+        let mut queue =
+            Self { together, contested, waits, coins, tip_height, change_index: change.1 };
         for payout in reader.unsent_payouts(QUEUE_MAX)? {
             match payable(reader, &twins, &payout)? {
                 Payable::Waits(why) => queue.waits = queue.waits.or(Some(why)),
@@ -118,7 +131,9 @@ impl Queue {
                     for twin in twins.paying(&payout) {
                         coins.extend(coins_of(reader, twin)?);
                     }
-                    queue.coins.retain(|coin| !coins.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint));
+                    queue.coins.retain(|coin| {
+                        !coins.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint)
+                    });
                     let replaced = Replaced::of(reader, &twins, &payout)?;
                     queue.contested.push(Contested { payout, required, coins, replaced });
                 }
@@ -135,17 +150,20 @@ fn choose_together(
     funding: &Funding<'_>,
     rate: PayoutFeeRate,
 ) -> Result<Chosen, Unsent> {
-    let payees: Vec<Payee> =
-        waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
+    let payees: Vec<Payee> = waiting
+        .iter()
+        .map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats })
+        .collect();
     let chosen = spend::choose_most(&payees, funding, seed(gateway)?);
     let (draft, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
-    let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
+    let payouts =
+        places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
     let fee = funding.fee_for_inputs(&draft.inputs);
     Ok(Chosen { draft, payouts, fee, cap: rate.cap })
 }
 
 /// Signs and checks a chosen transaction. Blocks.
-pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Wait> {
+pub fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Wait> {
     let Chosen { draft, payouts, fee, cap } = chosen;
     let wallet = gateway.wallet.get().ok_or_else(|| WaitCause::Other.because(&Waits::NoWallet))?;
     let tx = sign(gateway, &wallet, &draft, &fee, cap)?;
@@ -153,7 +171,7 @@ pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, W
 }
 
 /// Reads the words, signs, wipes the words, and checks the signed transaction. Blocks.
-pub(super) fn sign(
+pub fn sign(
     gateway: &Gateway,
     wallet: &Wallet,
     draft: &Draft,
@@ -171,7 +189,8 @@ pub(super) fn sign(
     let signed = spend::sign(draft, &words, &wallet.keychains);
     drop(words);
     let tx = signed.map_err(|error| {
-        // The stored words belong to another wallet, so the sender must not read them again every second.
+        // The stored words belong to another wallet, so the sender must not read them again every
+        // second.
         let reason = error.telling();
         refuse_keys(gateway, &reason);
         Wait { cause: WaitCause::Keyring, reason }
@@ -204,23 +223,31 @@ fn words(gateway: &Gateway) -> Result<Secret, Telling> {
 }
 
 /// The change script at `index`, the next change index.
-pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, WalletError> {
+pub fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, WalletError> {
     let script = wallet.change.script(index)?;
-    // The watcher must know the script: it may see the transaction before the backend answers the broadcast.
+    // The watcher must know the script: it may see the transaction before the backend answers the
+    // broadcast.
     wallet.change.derive_up_to(index.saturating_add(1))?;
     Ok(FreshChange { script, index })
 }
 
-/// Commits a new batch. Returns `None`, and stores nothing, if its coins or payouts changed during signing or the
-/// sender is on hold.
-pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Option<Txid>, SendError> {
+/// Commits a new batch. Returns `None`, and stores nothing, if its coins or payouts changed during
+/// signing or the sender is on hold.
+pub async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Option<Txid>, SendError> {
     outbox::commit(gateway, None, move |outbox| insert(outbox, &signed, None)).await
 }
 
 /// As [`store`], within a commit. `by` names the person who ordered the transaction, if any.
-pub(super) fn insert(outbox: &Outbox<'_>, signed: &Signed, by: Option<String>) -> Result<Option<Txid>, SendError> {
+pub fn insert(
+    outbox: &Outbox<'_>,
+    signed: &Signed,
+    by: Option<String>,
+) -> Result<Option<Txid>, SendError> {
     let tx = outbox.tx;
-    if tx.sender_hold()?.is_some() || !all_wait(tx, &signed.payouts)? || !are_free(tx, &signed.draft, None)? {
+    if tx.sender_hold()?.is_some()
+        || !all_wait(tx, &signed.payouts)?
+        || !are_free(tx, &signed.draft, None)?
+    {
         return Ok(None);
     }
     let batch_seq = tx.insert_batch(outbox.now)?;
@@ -238,17 +265,20 @@ fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whether a draft can be stored: its change index is the next one, and each coin is free. A free coin is still in its
-/// block and in no other batch; only an unmined twin may spend it. The batch's own coins are always free.
-pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
+/// Whether a draft can be stored: its change index is the next one, and each coin is free. A free
+/// coin is still in its block and in no other batch; only an unmined twin may spend it. The batch's
+/// own coins are always free.
+pub fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
     for coin in &draft.inputs {
         let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
         let batch = tx.live_batch_of_input(&coin.outpoint)?;
         let is_free = match batch {
             None => {
-                let is_twins =
-                    |spender: Txid| Ok::<_, StoreError>(facts.spent_height.is_none() && tx.is_twin(&spender)?);
-                let is_unspent = facts.spent_by.map_or(Ok(true), is_twins)? && facts.conflict_height.is_none();
+                let is_twins = |spender: Txid| {
+                    Ok::<_, StoreError>(facts.spent_height.is_none() && tx.is_twin(&spender)?)
+                };
+                let is_unspent =
+                    facts.spent_by.map_or(Ok(true), is_twins)? && facts.conflict_height.is_none();
                 is_unspent && is_where_seen(coin, &facts)
             }
             Some(batch) => own_batch == Some(batch),
@@ -261,8 +291,8 @@ pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Re
     Ok(tx.keychain(Keychain::Internal)?.is_some_and(|(_, next_index)| next_index == change.index))
 }
 
-/// Whether a coin is still in the block that held it when it was chosen. Our own change that was unconfirmed then may
-/// be anywhere now.
+/// Whether a coin is still in the block that held it when it was chosen. Our own change that was
+/// unconfirmed then may be anywhere now.
 fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
     match (coin.height, facts.position) {
         (Some(seen), Position::Block { height }) => seen == height,
@@ -271,9 +301,9 @@ fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
     }
 }
 
-/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` names the
-/// person who ordered it.
-pub(super) fn store_version(
+/// Stores a signed transaction as the next version of a batch, with its change, and settles the
+/// batch. `by` names the person who ordered it.
+pub fn store_version(
     outbox: &Outbox<'_>,
     batch_seq: i64,
     signed: &Signed,
@@ -282,7 +312,10 @@ pub(super) fn store_version(
 ) -> Result<Txid, SendError> {
     let tx = outbox.tx;
     let Signed { draft, tx: transaction, payouts } = signed;
-    let outputs = payouts.iter().enumerate().filter_map(|(number, seq)| Some((draft.payee_vout(number)?, *seq)));
+    let outputs = payouts
+        .iter()
+        .enumerate()
+        .filter_map(|(number, seq)| Some((draft.payee_vout(number)?, *seq)));
     let version = NewVersion {
         tx: transaction.clone(),
         pays,
@@ -311,7 +344,7 @@ pub(super) fn store_version(
 }
 
 /// Coins that a replacement must spend: all inputs of all versions.
-pub(super) fn inputs_of(tx: &Reader<'_>, batch_seq: i64) -> Result<Vec<SpendableCoin>, StoreError> {
+pub fn inputs_of(tx: &Reader<'_>, batch_seq: i64) -> Result<Vec<SpendableCoin>, StoreError> {
     let mut coins = Vec::new();
     for outpoint in tx.inputs_of_batch(batch_seq)? {
         let coin = tx.coin_of_input(&outpoint)?.ok_or(StoreError::BadValue("batch_inputs"))?;

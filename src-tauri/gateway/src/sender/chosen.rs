@@ -7,7 +7,7 @@ use crate::gateway::Gateway;
 use crate::wallet::spend::{Draft, FeeWanted, Seed};
 
 /// A chosen transaction, not signed yet.
-pub(super) struct Chosen {
+pub struct Chosen {
     pub draft: Draft,
     /// Sequence numbers of its payouts, in the order of the draft's payees.
     pub payouts: Vec<i64>,
@@ -16,7 +16,7 @@ pub(super) struct Chosen {
 }
 
 /// Random bytes for the choice of coins.
-pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
+pub fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
     let mut seed = [0; 32];
     gateway.entropy.fill(&mut seed)?;
     Ok(seed)

@@ -24,7 +24,7 @@ pub enum SendError {
 
 /// The reason why no transaction of waiting payouts was stored.
 #[derive(Debug)]
-pub(super) enum Unsent {
+pub enum Unsent {
     /// The transaction could not be built, for this reason. Overdue payouts fail.
     Obstacle(Wait),
     /// The payouts wait, for this reason. No payout fails.
@@ -57,7 +57,7 @@ impl From<StoreError> for Unsent {
 
 /// The reason why the sender was not released.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum ReleaseError {
+pub enum ReleaseError {
     /// The wallet was restored, and its first look at the chain has not ended.
     #[error("the sender cannot be released: {0}")]
     NotLooked(Telling),

@@ -1,4 +1,5 @@
-//! Looks at the chain before signing. The look must cover each coin that is spent and the next change address.
+//! Looks at the chain before signing. The look must cover each coin that is spent and the next
+//! change address.
 
 use tillgate_chain::Sees;
 use tillgate_domain::time::Timestamp;
@@ -12,16 +13,18 @@ use crate::gateway::{Wait, WaitCause};
 use crate::wallet::spend::Draft;
 use crate::watcher::{WatchError, Watcher};
 
-/// Oldest look that is used to choose coins. A payment that another copy of the wallet sends after that look is noticed
-/// too late.
+/// Oldest look that is used to choose coins. A payment that another copy of the wallet sends after
+/// that look is noticed too late.
 const LOOKED_WITHIN_MS: i64 = 10_000;
 
-/// Oldest look with which a signed transaction is stored. An older look means that the machine slept while signing.
+/// Oldest look with which a signed transaction is stored. An older look means that the machine
+/// slept while signing.
 const STORED_WITHIN_MS: i64 = 60_000;
 
 impl Sender {
-    /// Looks, unless the last look is after `since` and young enough. Returns the reason if signing must wait.
-    pub(super) async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Wait> {
+    /// Looks, unless the last look is after `since` and young enough. Returns the reason if signing
+    /// must wait.
+    pub async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Wait> {
         let gateway = &self.gateway;
         if gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS) {
             return None;
@@ -29,9 +32,9 @@ impl Sender {
         watcher.look_soon().await.err().map(not_looked)
     }
 
-    /// Makes sure that the last look covers the coins and the change of a draft. Returns the reason if signing must
-    /// wait.
-    pub(super) async fn look_at_coins(
+    /// Makes sure that the last look covers the coins and the change of a draft. Returns the reason
+    /// if signing must wait.
+    pub async fn look_at_coins(
         &self,
         watcher: &Watcher,
         draft: &Draft,
@@ -40,7 +43,8 @@ impl Sender {
         let gateway = &self.gateway;
         let Some(wallet) = gateway.wallet.get() else { return Ok(None) };
         let of = |keychain, index| wallet.keychains.script(keychain, index).ok();
-        let mut scripts: Vec<_> = draft.inputs.iter().filter_map(|coin| of(coin.keychain, coin.index)).collect();
+        let mut scripts: Vec<_> =
+            draft.inputs.iter().filter_map(|coin| of(coin.keychain, coin.index)).collect();
         let (_, next_change) = gateway
             .store
             .read(|reader| reader.keychain(Keychain::Internal))?
@@ -69,11 +73,12 @@ impl Sender {
         Ok(why)
     }
 
-    /// Checks that a signed transaction may be stored: the last look began after `since` and is young enough.
+    /// Checks that a signed transaction may be stored: the last look began after `since` and is
+    /// young enough.
     ///
     /// # Errors
     /// When the look is too old.
-    pub(super) fn check_view(&self, since: Timestamp) -> Result<(), Wait> {
+    pub fn check_view(&self, since: Timestamp) -> Result<(), Wait> {
         let (last_look, now) = (&self.gateway.last_look, self.gateway.clock.now());
         if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
             return Ok(());

@@ -1,5 +1,6 @@
-//! Transactions of ours that must not be made or broadcast (interface, section 4, "Twin"), because another copy of this
-//! wallet pays the same payout with other coins. If both transactions were mined, the payout would be paid twice.
+//! Transactions of ours that must not be made or broadcast (interface, section 4, "Twin"), because
+//! another copy of this wallet pays the same payout with other coins. If both transactions were
+//! mined, the payout would be paid twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +20,21 @@ use crate::settlement::twins::{self, UnminedTwins};
 use crate::wallet::spend::SpendableCoin;
 
 /// Effect of unmined twins on a payout.
-pub(crate) enum Payable {
-    /// Without coins no twin pays it. Else a transaction of its own may pay it ([`super::instead`]) if it also spends
-    /// these coins, one input of each twin. Then only one of the transactions can be mined.
+pub enum Payable {
+    /// Without coins no twin pays it. Else a transaction of its own may pay it ([`super::instead`])
+    /// if it also spends these coins, one input of each twin. Then only one of the transactions can
+    /// be mined.
     Spending(Vec<SpendableCoin>),
     /// It waits until a block holds the twin or rules it out.
     Waits(Wait),
 }
 
 /// Whether a payout can be paid although unmined twins pay it too.
-pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Payable, StoreError> {
+pub fn payable(
+    reader: &Reader<'_>,
+    twins: &UnminedTwins,
+    payout: &PayoutRow,
+) -> Result<Payable, StoreError> {
     let mut coins: Vec<SpendableCoin> = Vec::new();
     for twin in twins.paying(payout) {
         let left = coins_of(reader, twin)?;
@@ -42,8 +48,9 @@ pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &Payout
     Ok(Payable::Spending(coins))
 }
 
-/// A twin and its unmined ancestors that are twins. A transaction that spends a coin of any of them rules the twin out.
-pub(super) fn with_twin_ancestors(
+/// A twin and its unmined ancestors that are twins. A transaction that spends a coin of any of them
+/// rules the twin out.
+pub fn with_twin_ancestors(
     reader: &Reader<'_>,
     twin: &TwinRow,
 ) -> Result<BTreeMap<Txid, Transaction>, StoreError> {
@@ -60,12 +67,13 @@ pub(super) fn with_twin_ancestors(
     Ok(line)
 }
 
-pub(super) fn inputs(tx: &Transaction) -> impl Iterator<Item = OutPoint> {
+pub fn inputs(tx: &Transaction) -> impl Iterator<Item = OutPoint> {
     tx.input.iter().map(|input| input.previous_output)
 }
 
-/// The coins that a twin or its unmined ancestors spend, and that our transaction can spend instead.
-pub(super) fn coins_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Vec<SpendableCoin>, StoreError> {
+/// The coins that a twin or its unmined ancestors spend, and that our transaction can spend
+/// instead.
+pub fn coins_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Vec<SpendableCoin>, StoreError> {
     let mut coins = Vec::new();
     let line = with_twin_ancestors(reader, twin)?;
     for outpoint in line.values().flat_map(inputs) {
@@ -82,8 +90,8 @@ pub(super) fn coins_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Vec<Spenda
     Ok(coins)
 }
 
-/// Whether a block rules a twin out, and none of its coins can be spent any more. Any block suffices then: no
-/// transaction of ours could wait for it with a coin of the twin.
+/// Whether a block rules a twin out, and none of its coins can be spent any more. Any block
+/// suffices then: no transaction of ours could wait for it with a coin of the twin.
 fn is_ruled_out(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
     if !coins_of(reader, twin)?.is_empty() {
         return Ok(false);
@@ -94,7 +102,9 @@ fn is_ruled_out(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError>
         }
         for outpoint in inputs(&tx) {
             let facts = reader.coin_facts(&outpoint)?;
-            if facts.is_some_and(|coin| coin.spent_height.is_some() || coin.conflict_height.is_some()) {
+            if facts
+                .is_some_and(|coin| coin.spent_height.is_some() || coin.conflict_height.is_some())
+            {
                 return Ok(true);
             }
         }
@@ -111,14 +121,15 @@ fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Wait {
     })
 }
 
-/// Whether a transaction must not be broadcast: another copy of the wallet pays one of its payouts, or one of its
-/// unconfirmed ancestors'.
-pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
+/// Whether a transaction must not be broadcast: another copy of the wallet pays one of its payouts,
+/// or one of its unconfirmed ancestors'.
+pub fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     is_any_paid_otherwise(reader, &funds::unconfirmed(reader, txid)?)
 }
 
-/// A stored transaction after its unconfirmed ancestors, parents first; `None` if it must not be broadcast.
-pub(super) fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Transaction>>, StoreError> {
+/// A stored transaction after its unconfirmed ancestors, parents first; `None` if it must not be
+/// broadcast.
+pub fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Transaction>>, StoreError> {
     let unconfirmed = funds::unconfirmed(reader, txid)?;
     if is_any_paid_otherwise(reader, &unconfirmed)? || funds::is_given_up(reader, txid)? {
         return Ok(None);
@@ -126,7 +137,10 @@ pub(super) fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Tra
     Ok(Some(parents_first(unconfirmed, |one| &one.tx).into_iter().map(|one| one.tx).collect()))
 }
 
-fn is_any_paid_otherwise(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) -> Result<bool, StoreError> {
+fn is_any_paid_otherwise(
+    reader: &Reader<'_>,
+    unconfirmed: &BTreeMap<Txid, Unconfirmed>,
+) -> Result<bool, StoreError> {
     for ancestor in unconfirmed.keys() {
         if let Some(version) = reader.version(ancestor)?
             && version.pays
@@ -138,12 +152,13 @@ fn is_any_paid_otherwise(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Uncon
     Ok(false)
 }
 
-/// Whether another copy of the wallet pays a payout of this batch. A twin in a block counts. An unmined twin counts if
-/// it spends other coins than ours and no node accepted our transaction.
-pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
+/// Whether another copy of the wallet pays a payout of this batch. A twin in a block counts. An
+/// unmined twin counts if it spends other coins than ours and no node accepted our transaction.
+pub fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let versions = reader.versions(batch_seq)?;
-    let was_taken =
-        versions.iter().any(|version| version.accepted_at.is_some() || version.position != Position::Absent);
+    let was_taken = versions
+        .iter()
+        .any(|version| version.accepted_at.is_some() || version.position != Position::Absent);
     let ours: BTreeSet<OutPoint> = reader.inputs_of_batch(batch_seq)?.into_iter().collect();
     let is_beside = |twin: &TwinRow| {
         let line = with_twin_ancestors(reader, twin)?;

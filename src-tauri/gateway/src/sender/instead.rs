@@ -1,6 +1,6 @@
-//! Pays a payout instead of another copy's transaction (interface, section 4, "Twin"). The payout has a transaction of
-//! its own, which spends a coin of each twin, so that only one of them can be mined. If a twin is in the mempool, the
-//! fee replaces it there (BIP125).
+//! Pays a payout instead of another copy's transaction (interface, section 4, "Twin"). The payout
+//! has a transaction of its own, which spends a coin of each twin, so that only one of them can be
+//! mined. If a twin is in the mempool, the fee replaces it there (BIP125).
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::settlement::twins::UnminedTwins;
 use crate::wallet::spend::{self, FeeWanted, Funding, Paid, Payee, SpendableCoin};
 
 /// A payout that twins pay, and the coins of its own transaction.
-pub(super) struct Contested {
+pub struct Contested {
     pub payout: PayoutRow,
     /// One coin of each twin, which the transaction spends.
     pub required: Vec<SpendableCoin>,
@@ -31,7 +31,7 @@ pub(super) struct Contested {
 
 /// The transactions of another copy that leave the mempool once a node accepts ours.
 #[derive(Debug, Default)]
-pub(super) struct Replaced {
+pub struct Replaced {
     /// Their fees and sizes. An entry's fee is 0 if an input is not ours.
     paid: Vec<Paid>,
     /// Those among them that spend no other of them.
@@ -39,8 +39,13 @@ pub(super) struct Replaced {
 }
 
 impl Replaced {
-    /// The payout's twins in the mempool with their ancestors there, and the twins that spend outputs of these.
-    pub(super) fn of(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Self, StoreError> {
+    /// The payout's twins in the mempool with their ancestors there, and the twins that spend
+    /// outputs of these.
+    pub fn of(
+        reader: &Reader<'_>,
+        twins: &UnminedTwins,
+        payout: &PayoutRow,
+    ) -> Result<Self, StoreError> {
         let mut txs: BTreeMap<Txid, Transaction> = BTreeMap::new();
         for twin in twins.paying(payout) {
             for (txid, tx) in with_twin_ancestors(reader, twin)? {
@@ -52,8 +57,9 @@ impl Replaced {
         Self::with_descendants(reader, txs)
     }
 
-    /// The twins in the mempool that spend one of these coins, and those that spend outputs of these.
-    pub(super) fn spending(reader: &Reader<'_>, coins: &[OutPoint]) -> Result<Self, StoreError> {
+    /// The twins in the mempool that spend one of these coins, and those that spend outputs of
+    /// these.
+    pub fn spending(reader: &Reader<'_>, coins: &[OutPoint]) -> Result<Self, StoreError> {
         let mut txs: BTreeMap<Txid, Transaction> = BTreeMap::new();
         for twin in in_mempool(reader)? {
             if inputs(&twin.tx).any(|input| coins.contains(&input)) {
@@ -63,12 +69,16 @@ impl Replaced {
         Self::with_descendants(reader, txs)
     }
 
-    fn with_descendants(reader: &Reader<'_>, mut txs: BTreeMap<Txid, Transaction>) -> Result<Self, StoreError> {
+    fn with_descendants(
+        reader: &Reader<'_>,
+        mut txs: BTreeMap<Txid, Transaction>,
+    ) -> Result<Self, StoreError> {
         let mut others = in_mempool(reader)?;
         others.retain(|twin| !txs.contains_key(&twin.txid));
         loop {
             let is_child = |tx: &Transaction| inputs(tx).any(|input| txs.contains_key(&input.txid));
-            let (children, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|twin| is_child(&twin.tx));
+            let (children, rest): (Vec<_>, Vec<_>) =
+                others.into_iter().partition(|twin| is_child(&twin.tx));
             if children.is_empty() {
                 break;
             }
@@ -86,8 +96,9 @@ impl Replaced {
         Ok(replaced)
     }
 
-    /// The fee at this rate, at least that of BIP125. `increment` is the rate that a replacement adds. Blocks.
-    pub(super) fn fee(&self, gateway: &Gateway, rate: FeeRate, increment: FeeRate) -> FeeWanted {
+    /// The fee at this rate, at least that of BIP125. `increment` is the rate that a replacement
+    /// adds. Blocks.
+    pub fn fee(&self, gateway: &Gateway, rate: FeeRate, increment: FeeRate) -> FeeWanted {
         let fee = FeeWanted::at(rate).adding(increment);
         if self.paid.is_empty() {
             return fee;
@@ -96,15 +107,17 @@ impl Replaced {
     }
 
     /// Their fees and sizes.
-    pub(super) fn paid(&self) -> &[Paid] {
+    pub fn paid(&self) -> &[Paid] {
         &self.paid
     }
 
     /// The sum of their fees. Asks the backend, which may know further descendants. Blocks.
-    pub(super) fn fees_sats(&self, gateway: &Gateway) -> u64 {
+    pub fn fees_sats(&self, gateway: &Gateway) -> u64 {
         let known_sats = self.paid.iter().fold(0u64, |sum, paid| sum.saturating_add(paid.fee_sats));
-        // Without an answer the fee may be too low. Then the backend's refusal names the needed fee.
-        let told = |root: &Txid| gateway.chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0);
+        // Without an answer the fee may be too low. Then the backend's refusal names the needed
+        // fee.
+        let told =
+            |root: &Txid| gateway.chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0);
         let told_sats = self.roots.iter().map(told).fold(0u64, u64::saturating_add);
         known_sats.max(told_sats)
     }
@@ -123,13 +136,15 @@ fn known_fee_sats(reader: &Reader<'_>, tx: &Transaction) -> Result<Option<u64>, 
         let Some(coin) = reader.coin_facts(&outpoint)? else { return Ok(None) };
         spent_sats = spent_sats.saturating_add(coin.amount_sats);
     }
-    let paid_sats = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    let paid_sats =
+        tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     Ok(spent_sats.checked_sub(paid_sats))
 }
 
-/// Chooses coins for the payout alone: one of each twin, and those of `funding`. Another payout of the same twin needs a
-/// coin of it, so the twins' other coins are taken only if these do not suffice. Blocks.
-pub(super) fn choose(
+/// Chooses coins for the payout alone: one of each twin, and those of `funding`. Another payout of
+/// the same twin needs a coin of it, so the twins' other coins are taken only if these do not
+/// suffice. Blocks.
+pub fn choose(
     gateway: &Gateway,
     contested: &Contested,
     funding: &Funding<'_>,
@@ -145,7 +160,9 @@ pub(super) fn choose(
         .or_else(|_| spend::choose(&payees, &Funding { optional: &with_theirs, ..funding }, seed))
         .map_err(|error| Unsent::Obstacle(error.into()))?;
     if fee.replaced_sats.is_some() && draft.fee_sats > payout.amount_sats {
-        return Err(Unsent::Waits(WaitCause::PaidByCopy.because(&Waits::ReplacingCosts { fee_sats: draft.fee_sats })));
+        return Err(Unsent::Waits(
+            WaitCause::PaidByCopy.because(&Waits::ReplacingCosts { fee_sats: draft.fee_sats }),
+        ));
     }
     let fee = funding.fee_for_inputs(&draft.inputs);
     // BIP125 may need a rate above `feeCapSatVb`.

@@ -1,5 +1,5 @@
-//! Sends one waiting payout at a fee rate that staff name, in a transaction of its own. Staff need this while the
-//! backend has no estimate of the fee rate, or an absurd one.
+//! Sends one waiting payout at a fee rate that staff name, in a transaction of its own. Staff need
+//! this while the backend has no estimate of the fee rate, or an absurd one.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::watcher::Watcher;
 
 /// Reason why a payout was not sent at a named rate. Each shell adds the remedy in its own words.
 #[derive(Debug, thiserror::Error, Told)]
-pub(crate) enum NamedRateError {
+pub enum NamedRateError {
     #[error("the payout is {0}: {1}")]
     NotWaiting(PayoutState, NotWaiting),
     #[error("the payout cannot be sent now: {0}")]
@@ -40,7 +40,7 @@ pub(crate) enum NamedRateError {
 
 /// Why a payout does not wait for a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Told)]
-pub(crate) enum NotWaiting {
+pub enum NotWaiting {
     #[error("its transaction is signed already: raise the fee of that transaction")]
     Signed,
     #[error("it waits for approval: approve it first")]
@@ -55,7 +55,7 @@ pub(crate) enum NotWaiting {
 
 /// The fee of a payout that is sent now at a named rate.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NamedRateFee {
+pub struct NamedRateFee {
     pub fee_sats: u64,
     pub vsize: u64,
     /// The payout's amount.
@@ -67,7 +67,7 @@ impl Sender {
     ///
     /// # Errors
     /// The reason why nothing was signed. Then nothing changed.
-    pub(crate) async fn send_at_rate(
+    pub async fn send_at_rate(
         &self,
         id: Id,
         fee_rate: FeeRate,
@@ -87,7 +87,8 @@ impl Sender {
         let actor = actor.to_owned();
         let store = move |outbox: &Outbox<'_>| {
             may_sign(outbox.tx)?;
-            let txid = build::insert(outbox, &signed, Some(actor.clone()))?.ok_or(ReplaceError::Stale)?;
+            let txid =
+                build::insert(outbox, &signed, Some(actor.clone()))?.ok_or(ReplaceError::Stale)?;
             outbox.tx.audit(outbox.now, &actor, "payouts send", &id.to_string())?;
             Ok::<_, NamedRateError>(txid)
         };
@@ -101,7 +102,7 @@ impl Sender {
 }
 
 /// The fee of sending a waiting payout now at this rate. Nothing is signed.
-pub(crate) async fn named_rate_fee(
+pub async fn named_rate_fee(
     gateway: &Arc<Gateway>,
     id: Id,
     fee_rate: FeeRate,
@@ -110,7 +111,7 @@ pub(crate) async fn named_rate_fee(
 }
 
 /// Checks that staff may send the payout at a rate of their own.
-pub(crate) fn may_send(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), NamedRateError> {
+pub fn may_send(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), NamedRateError> {
     let why = match (payout.state, payout.batch_seq) {
         (PayoutState::Queued, None) => return Ok(may_sign(reader)?),
         (PayoutState::Queued, Some(_)) => NotWaiting::Signed,
@@ -128,30 +129,42 @@ fn waiting(reader: &Reader<'_>, id: Id) -> Result<PayoutRow, NamedRateError> {
     Ok(payout)
 }
 
-async fn choose(gateway: &Arc<Gateway>, id: Id, fee_rate: FeeRate) -> Result<(Chosen, NamedRateFee), NamedRateError> {
+async fn choose(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    fee_rate: FeeRate,
+) -> Result<(Chosen, NamedRateFee), NamedRateError> {
     let gateway = Arc::clone(gateway);
     let choose = move || choose_now(&gateway, id, fee_rate);
     tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::Interrupted)?
 }
 
-/// Chooses coins for the payout alone. If an unmined twin pays it too, one of the twin's coins is spent.
-fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, NamedRateFee), NamedRateError> {
-    let wallet = gateway.wallet.get().ok_or_else(|| NamedRateError::Obstacle(Waits::NoWallet.telling()))?;
+/// Chooses coins for the payout alone. If an unmined twin pays it too, one of the twin's coins is
+/// spent.
+fn choose_now(
+    gateway: &Gateway,
+    id: Id,
+    fee_rate: FeeRate,
+) -> Result<(Chosen, NamedRateFee), NamedRateError> {
+    let wallet =
+        gateway.wallet.get().ok_or_else(|| NamedRateError::Obstacle(Waits::NoWallet.telling()))?;
     let settings = gateway.settings.snapshot();
-    let (payout, required, replaced, optional, tip_height, change_index) = gateway.store.read(|reader| {
-        let (payout, twins) = (waiting(reader, id)?, UnminedTwins::read(reader)?);
-        let replaced = Replaced::of(reader, &twins, &payout)?;
-        let required = match payable(reader, &twins, &payout)? {
-            Payable::Spending(coins) => coins,
-            Payable::Waits(why) => return Err(NamedRateError::Obstacle(why.reason)),
-        };
-        let mut optional = funds::spendable(reader, &settings)?;
-        optional.retain(|coin| !required.iter().any(|it| it.outpoint == coin.outpoint));
-        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        Ok((payout, required, replaced, optional, reader.tip_height()?, change.1))
-    })?;
-    let change =
-        build::fresh_change(&wallet, change_index).map_err(|error| NamedRateError::Obstacle(error.telling()))?;
+    let (payout, required, replaced, optional, tip_height, change_index) =
+        gateway.store.read(|reader| {
+            let (payout, twins) = (waiting(reader, id)?, UnminedTwins::read(reader)?);
+            let replaced = Replaced::of(reader, &twins, &payout)?;
+            let required = match payable(reader, &twins, &payout)? {
+                Payable::Spending(coins) => coins,
+                Payable::Waits(why) => return Err(NamedRateError::Obstacle(why.reason)),
+            };
+            let mut optional = funds::spendable(reader, &settings)?;
+            optional.retain(|coin| !required.iter().any(|it| it.outpoint == coin.outpoint));
+            let change =
+                reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+            Ok((payout, required, replaced, optional, reader.tip_height()?, change.1))
+        })?;
+    let change = build::fresh_change(&wallet, change_index)
+        .map_err(|error| NamedRateError::Obstacle(error.telling()))?;
     let funding = Funding {
         required: &required,
         optional: &optional,
@@ -161,9 +174,13 @@ fn choose_now(gateway: &Gateway, id: Id, fee_rate: FeeRate) -> Result<(Chosen, N
         tip_height,
     };
     let payee = Payee { script: payout.script.clone(), amount_sats: payout.amount_sats };
-    let draft =
-        spend::choose(&[payee], &funding, seed(gateway)?).map_err(|error| NamedRateError::Obstacle(error.telling()))?;
-    let told = NamedRateFee { fee_sats: draft.fee_sats, vsize: draft.vsize, pays_sats: payout.amount_sats };
+    let draft = spend::choose(&[payee], &funding, seed(gateway)?)
+        .map_err(|error| NamedRateError::Obstacle(error.telling()))?;
+    let told = NamedRateFee {
+        fee_sats: draft.fee_sats,
+        vsize: draft.vsize,
+        pays_sats: payout.amount_sats,
+    };
     // To replace a twin may need a higher rate (BIP125).
     let (fee, cap) = (funding.fee_for_inputs(&draft.inputs), fee_rate.max(funding.fee.rate));
     Ok((Chosen { draft, payouts: vec![payout.seq], fee, cap }, told))

@@ -23,22 +23,24 @@ use crate::settlement::twins::UnminedTwins;
 use crate::watcher::Watcher;
 use crate::{funds, payouts};
 
-/// Time between passes, which is the longest delay of a deadline. An idle pass is cheap: it reads three indexes.
+/// Time between passes, which is the longest delay of a deadline. An idle pass is cheap: it reads
+/// three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
 
-/// Pause after the secret store refused the wallet's words, before the sender asks again. `Sender::retry` skips it.
+/// Pause after the secret store refused the wallet's words, before the sender asks again.
+/// `Sender::retry` skips it.
 const ASK_KEYS_EVERY_MS: i64 = 60_000;
 
 /// Sends the payouts of one environment.
 pub struct Sender {
-    pub(super) gateway: Arc<Gateway>,
+    pub gateway: Arc<Gateway>,
     /// Held during a pass, a bump and an abandonment, so that they run one at a time.
-    pub(super) rebroadcasts: Mutex<PayoutRebroadcasts>,
+    pub rebroadcasts: Mutex<PayoutRebroadcasts>,
 }
 
-/// Time at which the batch of an approval is due. An approval time in the future was stored before a restart, while the
-/// clock was ahead; such a batch is due at once.
-pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp) -> Timestamp {
+/// Time at which the batch of an approval is due. An approval time in the future was stored before
+/// a restart, while the clock was ahead; such a batch is due at once.
+pub fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp) -> Timestamp {
     if approved_at > now {
         return Timestamp::from_ms(0);
     }
@@ -46,7 +48,6 @@ pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp
 }
 
 impl Sender {
-    /// A sender for the payouts of `gateway`.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>) -> Self {
         Self { gateway, rebroadcasts: Mutex::default() }
@@ -69,7 +70,7 @@ impl Sender {
     }
 
     /// Runs one pass. Before it signs, it looks at the chain unless the last look is young enough.
-    pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
+    pub async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
         let mut rebroadcasts = self.rebroadcasts.lock().await;
         self.expire_offers().await?;
         rebroadcasts.broadcast_missing(&self.gateway).await?;
@@ -84,24 +85,35 @@ impl Sender {
     }
 
     /// Lets the sender ask the secret store at once, on behalf of staff.
-    pub(crate) async fn retry(&self, actor: &str) -> Result<(), StoreError> {
+    pub async fn retry(&self, actor: &str) -> Result<(), StoreError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
-        self.gateway.store.write(move |tx| tx.audit(now, &actor, "payouts retry", "sender")).await?;
+        self.gateway
+            .store
+            .write(move |tx| tx.audit(now, &actor, "payouts retry", "sender"))
+            .await?;
         self.ask_keys_again();
         Ok(())
     }
 
-    /// Releases a sender that holds, on behalf of staff. `read` is the reason that they have read; with `None` any
-    /// reason is released. Returns whether the sender held. While the mempool shows a twin, a release needs `force`.
+    /// Releases a sender that holds, on behalf of staff. `read` is the reason that they have read;
+    /// with `None` any reason is released. Returns whether the sender held. While the mempool shows
+    /// a twin, a release needs `force`.
     ///
     /// # Errors
     /// Each refusal is a case of [`ReleaseError`]. The release may also fail to be stored.
-    pub(crate) async fn release(&self, actor: &str, read: Option<String>, force: bool) -> Result<bool, ReleaseError> {
+    pub async fn release(
+        &self,
+        actor: &str,
+        read: Option<String>,
+        force: bool,
+    ) -> Result<bool, ReleaseError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
         let release = move |tx: &Tx<'_>| {
             let Some(hold) = tx.sender_hold()? else { return Ok(false) };
             match hold.cause {
-                HoldCause::Restored | HoldCause::Stopped => return Err(ReleaseError::NotLooked(hold.reason)),
+                HoldCause::Restored | HoldCause::Stopped => {
+                    return Err(ReleaseError::NotLooked(hold.reason));
+                }
                 HoldCause::UntilReleased | HoldCause::UntilCompared => {}
             }
             if read.is_some_and(|read| read != hold.reason.message) {
@@ -128,15 +140,18 @@ impl Sender {
     async fn expire_offers(&self) -> Result<(), SendError> {
         loop {
             let now = self.gateway.follow_clock().await?;
-            let next_at = self.gateway.store.read(|reader| match reader.dangerous_restore()? {
-                // Another copy may have sent the offers, so no offer expires before the look after the restore.
-                Some(_) => Ok(None),
-                None => reader.next_payout_expires_at(),
-            })?;
+            let next_at =
+                self.gateway.store.read(|reader| match reader.dangerous_restore()? {
+                    // Another copy may have sent the offers, so no offer expires before the look
+                    // after the restore.
+                    Some(_) => Ok(None),
+                    None => reader.next_payout_expires_at(),
+                })?;
             if next_at.is_none_or(|at| now < at) {
                 return Ok(());
             }
-            outbox::commit(&self.gateway, None, move |outbox| payouts::expire_due(outbox, now)).await?;
+            outbox::commit(&self.gateway, None, move |outbox| payouts::expire_due(outbox, now))
+                .await?;
         }
     }
 
@@ -169,7 +184,11 @@ impl Sender {
     }
 
     /// Stores and broadcasts one transaction of due payouts. Returns whether any payout was due.
-    async fn send_batch(&self, watcher: &Watcher, rebroadcasts: &mut PayoutRebroadcasts) -> Result<bool, Unsent> {
+    async fn send_batch(
+        &self,
+        watcher: &Watcher,
+        rebroadcasts: &mut PayoutRebroadcasts,
+    ) -> Result<bool, Unsent> {
         let gateway = &self.gateway;
         let settings = gateway.settings.snapshot();
         let Some(due_at) = self.due_at(&settings)? else { return Ok(false) };
@@ -189,17 +208,23 @@ impl Sender {
         self.hold()?.map_or(Ok(()), |hold| Err(Unsent::Waits(waits_for_release(hold))))
     }
 
-    /// Time at which the next batch is due; `None` without a waiting payout. Payouts that an earlier batch left out are
-    /// due at once.
+    /// Time at which the next batch is due; `None` without a waiting payout. Payouts that an
+    /// earlier batch left out are due at once.
     fn due_at(&self, settings: &Settings) -> Result<Option<Timestamp>, StoreError> {
         let oldest = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
-        // The clock is read after the approval, so that an approval since the start is never in the future.
+        // The clock is read after the approval, so that an approval since the start is never in the
+        // future.
         let now = self.gateway.clock.now();
         Ok(oldest.map(|at| due_at(at, settings, now)))
     }
 
     /// Chooses, signs and stores a transaction of the waiting payouts.
-    async fn build(&self, settings: Arc<Settings>, watcher: &Watcher, due_at: Timestamp) -> Result<Txid, Unsent> {
+    async fn build(
+        &self,
+        settings: Arc<Settings>,
+        watcher: &Watcher,
+        due_at: Timestamp,
+    ) -> Result<Txid, Unsent> {
         let gateway = Arc::clone(&self.gateway);
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
@@ -208,7 +233,8 @@ impl Sender {
         }
         let rate = funds::fee_rate_now(&gateway, &settings).await?;
         let prepare = move || build::prepare(&gateway, &settings, rate);
-        let chosen = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::Interrupted)??;
+        let chosen =
+            tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::Interrupted)??;
         if let Some(why) = self.look_at_coins(watcher, &chosen.draft, due_at).await? {
             return Err(Unsent::Waits(why));
         }
@@ -225,7 +251,8 @@ impl Sender {
 
     /// Fails the payouts that were overdue when the failed attempt began.
     async fn fail_overdue(&self, obstacle: &Wait, began_at: Timestamp) -> Result<(), SendError> {
-        let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
+        let timeout_ms =
+            i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = began_at.plus_ms(-timeout_ms);
         if self.gateway.store.read(|reader| reader.overdue_payouts(until, 1))?.is_empty() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Broadcasts the transactions of payouts until a block holds them: when they are stored, at the start, when a look
-//! misses them, and after each block. Stores each acceptance and each refusal.
+//! Broadcasts the transactions of payouts until a block holds them: when they are stored, at the
+//! start, when a look misses them, and after each block. Stores each acceptance and each refusal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,14 +21,16 @@ use crate::watcher::package;
 /// The first look that misses a transaction makes it due at once, later ones after this time.
 const AGAIN_AFTER_MS: i64 = 60_000;
 
-/// Broadcasts of the missing transactions. They are kept in memory only, so a restart broadcasts all of them again.
+/// Broadcasts of the missing transactions. They are kept in memory only, so a restart broadcasts
+/// all of them again.
 #[derive(Debug, Default)]
-pub(super) struct PayoutRebroadcasts {
+pub struct PayoutRebroadcasts {
     tip: Option<BlockHash>,
-    /// The backend's generation and server at the last pass. Attempts at one server say nothing about the next.
+    /// The backend's generation and server at the last pass. Attempts at one server say nothing
+    /// about the next.
     server: (u64, usize),
-    /// For each transaction, the start of the look before its last broadcast, and the time from which a look that
-    /// misses it makes it due again.
+    /// For each transaction, the start of the look before its last broadcast, and the time from
+    /// which a look that misses it makes it due again.
     tried: BTreeMap<Txid, Tried>,
 }
 
@@ -39,9 +41,10 @@ struct Tried {
 }
 
 impl PayoutRebroadcasts {
-    /// Broadcasts every stored transaction that the last look missed and that is due again. Does nothing until a look
-    /// has reached the best block: an unread block may hold another copy's replacement of the transaction.
-    pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
+    /// Broadcasts every stored transaction that the last look missed and that is due again. Does
+    /// nothing until a look has reached the best block: an unread block may hold another copy's
+    /// replacement of the transaction.
+    pub async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
         let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
         let is_new_tip = self.tip != Some(watched.tip.hash);
         let server = (gateway.chain.generation(), gateway.chain.server());
@@ -51,28 +54,37 @@ impl PayoutRebroadcasts {
         }
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
-        let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::Interrupted)??;
-        // Transactions that a look found are forgotten, so that they are due at once if they drop out later.
+        let missing: BTreeMap<Txid, Vec<Transaction>> =
+            missing.await.map_err(|_| SendError::Interrupted)??;
+        // Transactions that a look found are forgotten, so that they are due at once if they drop
+        // out later.
         self.tried.retain(|txid, _| missing.contains_key(txid));
         for (txid, package) in missing {
             let before = self.tried.get(&txid);
             let looked_at = watched.looked_at;
-            let is_due = before
-                .is_none_or(|before| is_new_tip || (looked_at > before.looked_at && looked_at >= before.due_from));
+            let is_due = before.is_none_or(|before| {
+                is_new_tip || (looked_at > before.looked_at && looked_at >= before.due_from)
+            });
             if is_due {
                 let due_from = before.map_or(looked_at, |_| looked_at.plus_ms(AGAIN_AFTER_MS));
                 self.tried.insert(txid, Tried { looked_at, due_from });
                 broadcast(gateway, txid, package).await?;
             }
         }
-        // Stored last: if a broadcast above fails, the next pass still sees a new tip and broadcasts all of them.
+        // Stored last: if a broadcast above fails, the next pass still sees a new tip and
+        // broadcasts all of them.
         self.tip = Some(watched.tip.hash);
         Ok(())
     }
 
     /// Broadcasts a transaction that was stored just now.
-    pub(super) async fn broadcast_new(&mut self, gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
-        let looked_at = gateway.last_look.watched().map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
+    pub async fn broadcast_new(
+        &mut self,
+        gateway: &Arc<Gateway>,
+        txid: Txid,
+    ) -> Result<(), SendError> {
+        let looked_at =
+            gateway.last_look.watched().map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
         self.tried.insert(txid, Tried { looked_at, due_from: looked_at });
         match gateway.store.read(|reader| held_back::package(reader, &txid))? {
             Some(package) => broadcast(gateway, txid, package).await,
@@ -81,9 +93,14 @@ impl PayoutRebroadcasts {
     }
 }
 
-/// Broadcasts `package`: the unconfirmed ancestors of `txid`, and this transaction last. Its payouts are SENT once a
-/// node accepted it. After any other answer, or none, it is broadcast again later.
-async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
+/// Broadcasts `package`: the unconfirmed ancestors of `txid`, and this transaction last. Its
+/// payouts are SENT once a node accepted it. After any other answer, or none, it is broadcast again
+/// later.
+async fn broadcast(
+    gateway: &Arc<Gateway>,
+    txid: Txid,
+    package: Vec<Transaction>,
+) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
     let answer = tokio::task::spawn_blocking(move || package::broadcast(&asking, &package));
     match answer.await.map_err(|_| SendError::Interrupted)? {
@@ -95,18 +112,27 @@ async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>
             tracing::warn!(%txid, "a transaction that sends payouts was refused: another one spends its coins");
             refuse(gateway, txid, None).await?;
         }
-        Ok(Broadcast::InputsMissing) => tracing::warn!(%txid, "inputs of a transaction that sends payouts are missing"),
+        Ok(Broadcast::InputsMissing) => {
+            tracing::warn!(%txid, "inputs of a transaction that sends payouts are missing")
+        }
         Ok(Broadcast::Conflict(why) | Broadcast::Refused(why)) => {
             tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
             refuse(gateway, txid, Some(why)).await?;
         }
-        Err(error) => tracing::warn!(%txid, %error, "the backend did not answer the broadcast of a payout transaction"),
+        Err(error) => {
+            tracing::warn!(%txid, %error, "the backend did not answer the broadcast of a payout transaction")
+        }
     }
     Ok(())
 }
 
-/// Stores a refusal with the backend's words. Panel and command line show it until a backend accepts the transaction.
-async fn refuse(gateway: &Arc<Gateway>, txid: Txid, words: Option<String>) -> Result<(), SendError> {
+/// Stores a refusal with the backend's words. Panel and command line show it until a backend
+/// accepts the transaction.
+async fn refuse(
+    gateway: &Arc<Gateway>,
+    txid: Txid,
+    words: Option<String>,
+) -> Result<(), SendError> {
     let refusal = Refusal { at: gateway.clock.now(), words };
     gateway.store.write(move |tx: &Tx<'_>| tx.refuse_version(&txid, &refusal)).await?;
     gateway.note_change();
@@ -128,12 +154,14 @@ async fn accept(gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
     Ok(())
 }
 
-/// Transactions of our batches that should be broadcast and are in neither mempool nor block, each with its unconfirmed
-/// ancestors before it. While the sender holds, transactions that no node accepted yet are left out.
+/// Transactions of our batches that should be broadcast and are in neither mempool nor block, each
+/// with its unconfirmed ancestors before it. While the sender holds, transactions that no node
+/// accepted yet are left out.
 fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, StoreError> {
     let mut missing = BTreeMap::new();
     if reader.dangerous_restore()?.is_some() {
-        // A restored copy sends nothing before it has looked: another copy may have replaced these transactions.
+        // A restored copy sends nothing before it has looked: another copy may have replaced these
+        // transactions.
         return Ok(missing);
     }
     let is_held = reader.sender_hold()?.is_some();
@@ -154,9 +182,9 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
     Ok(missing)
 }
 
-/// The version of a batch to broadcast: the version that gives the batch up, else the version whose change another
-/// batch spends, else the newest.
-pub(super) fn to_broadcast<'a>(
+/// The version of a batch to broadcast: the version that gives the batch up, else the version whose
+/// change another batch spends, else the newest.
+pub fn to_broadcast<'a>(
     reader: &Reader<'_>,
     versions: &'a [VersionRow],
 ) -> Result<Option<&'a VersionRow>, StoreError> {

@@ -1,5 +1,6 @@
-//! Replaces a stored transaction on behalf of staff. The new version pays a higher fee (bump), or gives its payouts up
-//! and pays ourselves (abandon). It spends all inputs of every earlier version, so that only one version can be mined.
+//! Replaces a stored transaction on behalf of staff. The new version pays a higher fee (bump), or
+//! gives its payouts up and pays ourselves (abandon). It spends all inputs of every earlier
+//! version, so that only one version can be mined.
 
 mod error;
 mod fee;
@@ -23,21 +24,22 @@ use crate::settlement::batches;
 use crate::watcher::Watcher;
 use tillgate_store::Reader;
 
-pub(crate) use error::ReplaceError;
-pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};
-pub(crate) use kind::Agreed;
+pub use error::ReplaceError;
+pub use fee::{ReplacementFee, abandon_fee, bump_fee};
+pub use kind::Agreed;
 use kind::Kind;
-pub(super) use target::may_sign;
-pub(crate) use target::{may_abandon, may_bump};
+pub use target::may_sign;
+pub use target::{may_abandon, may_bump};
 
 impl Sender {
-    /// Replaces the transaction of a payout by one with a higher fee. If its change is spent, replaces the last
-    /// transaction of the chain of spent changes instead. The rate is `fee_rate_sat_vb` or the estimate, and at least
-    /// the minimum of BIP125. Returns the replacement once it is stored.
+    /// Replaces the transaction of a payout by one with a higher fee. If its change is spent,
+    /// replaces the last transaction of the chain of spent changes instead. The rate is
+    /// `fee_rate_sat_vb` or the estimate, and at least the minimum of BIP125. Returns the
+    /// replacement once it is stored.
     ///
     /// # Errors
     /// The reason why nothing was replaced. Then nothing changed.
-    pub(crate) async fn bump_agreed(
+    pub async fn bump_agreed(
         &self,
         id: Id,
         fee_rate_sat_vb: Option<u32>,
@@ -48,13 +50,14 @@ impl Sender {
         self.replace(id, Kind::HigherFee { fee_rate }, agreed, (actor, watcher)).await
     }
 
-    /// Cancels a payout. Without a stored transaction the payout is FAILED at once. Otherwise a replacement that pays
-    /// ourselves is stored and returned. The payouts of the replaced transaction, and those whose transactions spend
-    /// its change, are FAILED once the replacement has six confirmations.
+    /// Cancels a payout. Without a stored transaction the payout is FAILED at once. Otherwise a
+    /// replacement that pays ourselves is stored and returned. The payouts of the replaced
+    /// transaction, and those whose transactions spend its change, are FAILED once the replacement
+    /// has six confirmations.
     ///
     /// # Errors
     /// The reason why the payout was not cancelled. Then nothing changed.
-    pub(crate) async fn abandon_agreed(
+    pub async fn abandon_agreed(
         &self,
         id: Id,
         all: bool,
@@ -113,11 +116,18 @@ impl Sender {
             if let Some(hold) = tx.sender_hold()? {
                 return Err(hold.into());
             }
-            let is_unchanged = kind.target(tx, id)?.is_some_and(|now| now.is_unchanged_since(&target));
+            let is_unchanged =
+                kind.target(tx, id)?.is_some_and(|now| now.is_unchanged_since(&target));
             if !is_unchanged || !build::are_free(tx, &signed.draft, Some(target.batch_seq))? {
                 return Err(ReplaceError::Stale);
             }
-            let txid = build::store_version(outbox, target.batch_seq, &signed, kind.pays(), Some(actor.clone()))?;
+            let txid = build::store_version(
+                outbox,
+                target.batch_seq,
+                &signed,
+                kind.pays(),
+                Some(actor.clone()),
+            )?;
             tx.audit(outbox.now, &actor, kind.act(), &id.to_string())?;
             Ok(txid)
         };
@@ -130,7 +140,11 @@ impl Sender {
     }
 
     /// Signs a chosen transaction after a look that covers its coins.
-    pub(super) async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
+    pub async fn sign_seen(
+        &self,
+        chosen: Chosen,
+        watcher: &Watcher,
+    ) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
         if let Some(why) = self.look_at_coins(watcher, &chosen.draft, since).await? {
             return Err(ReplaceError::Unseen(why.reason));

@@ -1,4 +1,5 @@
-//! Tests that send payouts on the sandbox's chain, with backend faults, crashes and other copies of the wallet.
+//! Tests that send payouts on the sandbox's chain, with backend faults, crashes and other copies of
+//! the wallet.
 
 mod alarms;
 mod behind;

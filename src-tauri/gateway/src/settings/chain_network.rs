@@ -14,8 +14,8 @@ pub enum ChainNetwork {
 }
 
 impl ChainNetwork {
-    /// All networks.
-    pub(crate) const ALL: [Self; 5] = [Self::Sandbox, Self::Bitcoin, Self::Testnet4, Self::Signet, Self::Regtest];
+    pub const ALL: [Self; 5] =
+        [Self::Sandbox, Self::Bitcoin, Self::Testnet4, Self::Signet, Self::Regtest];
 
     /// The value of the setting `network`.
     #[must_use]

@@ -13,7 +13,6 @@ use super::values::Settings;
 /// The actor and time of a change, for the audit log.
 #[derive(Debug, Clone, Copy)]
 pub struct Act<'a> {
-    /// The actor.
     pub actor: &'a str,
     /// The time, on the environment's clock.
     pub at: Timestamp,
@@ -24,11 +23,11 @@ type Change = (&'static Setting, Option<String>);
 
 /// Changes that take effect together with settings, in the same transaction.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub struct Beside {
     /// A new password of the backend, which is kept with the secrets.
     pub password: Option<NewPassword>,
-    /// The new folder of nightly backups, with the name of its mark file. By the mark a backup recognises the right
-    /// disk, if another disk is mounted at the same path.
+    /// The new folder of nightly backups, with the name of its mark file. By the mark a backup
+    /// recognises the right disk, if another disk is mounted at the same path.
     pub backup_folder: Option<FolderRow>,
 }
 
@@ -37,7 +36,13 @@ impl LiveSettings {
     ///
     /// # Errors
     /// The name is unknown, the value is out of bounds or may not change, or the database failed.
-    pub async fn set(&self, store: &Store, name: &str, value: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
+    pub async fn set(
+        &self,
+        store: &Store,
+        name: &str,
+        value: &str,
+        act: Act<'_>,
+    ) -> Result<SettingNow, SettingError> {
         self.change_one(store, (name, Some(value)), act).await
     }
 
@@ -45,16 +50,21 @@ impl LiveSettings {
     ///
     /// # Errors
     /// As [`Self::set`].
-    pub async fn unset(&self, store: &Store, name: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
+    pub async fn unset(
+        &self,
+        store: &Store,
+        name: &str,
+        act: Act<'_>,
+    ) -> Result<SettingNow, SettingError> {
         self.change_one(store, (name, None), act).await
     }
 
-    /// Changes all of these settings or none, each by its name; `None` returns a setting to its default. Conflicts
-    /// between settings are checked after all values were applied.
+    /// Changes all of these settings or none, each by its name; `None` returns a setting to its
+    /// default. Conflicts between settings are checked after all values were applied.
     ///
     /// # Errors
-    /// The error with the name of the wrong setting. For a wrong combination or a failure of the database the name is
-    /// usually the last one.
+    /// The error with the name of the wrong setting. For a wrong combination or a failure of the
+    /// database the name is usually the last one.
     pub async fn change<'a>(
         &self,
         store: &Store,
@@ -68,7 +78,7 @@ impl LiveSettings {
     ///
     /// # Errors
     /// As [`Self::change`].
-    pub(crate) async fn change_with<'a>(
+    pub async fn change_with<'a>(
         &self,
         store: &Store,
         changes: &[(&'a str, Option<&str>)],
@@ -83,21 +93,30 @@ impl LiveSettings {
         changes.iter().map(|(name, _)| self.show(name).map_err(|error| (*name, error))).collect()
     }
 
-    /// Checks whether [`Self::change`] would be refused, before other work is done for it. Changes no setting.
+    /// Checks whether [`Self::change`] would be refused, before other work is done for it. Changes
+    /// no setting.
     ///
     /// # Errors
     /// As [`Self::change`].
-    pub fn judge<'a>(&self, store: &Store, changes: &[(&'a str, Option<&str>)]) -> Result<(), (&'a str, SettingError)> {
+    pub fn judge<'a>(
+        &self,
+        store: &Store,
+        changes: &[(&'a str, Option<&str>)],
+    ) -> Result<(), (&'a str, SettingError)> {
         let last = changes.last().map_or("", |(name, _)| *name);
         let validated = self.validated(changes)?;
         self.with(changes)?;
-        let has_wallet = store.read(|reader| reader.has_wallet()).map_err(|error| (last, error.into()))?;
+        let has_wallet =
+            store.read(|reader| reader.has_wallet()).map_err(|error| (last, error.into()))?;
         let fixed = validated.iter().find(|(setting, _)| has_wallet && is_of_wallet(setting));
         fixed.map_or(Ok(()), |(setting, _)| Err((setting.name, SettingError::Fixed(setting.name))))
     }
 
     /// The text to store for each of these changes, in the setting's own form.
-    fn validated<'a>(&self, changes: &[(&'a str, Option<&str>)]) -> Result<Vec<Change>, (&'a str, SettingError)> {
+    fn validated<'a>(
+        &self,
+        changes: &[(&'a str, Option<&str>)],
+    ) -> Result<Vec<Change>, (&'a str, SettingError)> {
         let mut stored: Vec<Change> = Vec::with_capacity(changes.len());
         for (name, value) in changes {
             let wrong = |error| (*name, error);
@@ -106,10 +125,14 @@ impl LiveSettings {
                 return Err(wrong(SettingError::Twice(setting.name)));
             }
             if let Some(given) = self.overrides.get(setting.name) {
-                return Err(wrong(SettingError::Overridden { name: setting.name, by: given.by.clone() }));
+                return Err(wrong(SettingError::Overridden {
+                    name: setting.name,
+                    by: given.by.clone(),
+                }));
             }
             let mut alone = Settings::defaults(self.environment);
-            let text = value.map(|value| setting.apply(&mut alone, value).map(|()| (setting.text)(&alone)));
+            let text = value
+                .map(|value| setting.apply(&mut alone, value).map(|()| (setting.text)(&alone)));
             stored.push((setting, text.transpose().map_err(wrong)?));
         }
         Ok(stored)
@@ -134,7 +157,8 @@ impl LiveSettings {
         act: Act<'_>,
     ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
-        // A missing row means that it is unknown whether a password is set. So a known absence is stored as a row.
+        // A missing row means that it is unknown whether a password is set. So a known absence is
+        // stored as a row.
         let has_none = self.snapshot().has_backend_password == Some(false);
         store
             .write(move |tx| {
@@ -149,7 +173,8 @@ impl LiveSettings {
                     let act = if value.is_some() { "settings set" } else { "settings unset" };
                     tx.audit(at, &actor, act, setting.name)?;
                 }
-                if has_none && changes.iter().any(|(setting, _)| setting.name == PasswordEntry::OF) {
+                if has_none && changes.iter().any(|(setting, _)| setting.name == PasswordEntry::OF)
+                {
                     tx.put_setting(PasswordEntry::IS_SET_ROW, &false.to_string())?;
                 }
                 if let Some(NewPassword { entry, is_set }) = beside.password {

@@ -13,24 +13,30 @@ use super::values::Settings;
 use crate::rates::LIVE_SOURCES;
 
 /// Default of `restoreSkip`, the number of addresses that a restored copy skips.
-pub(crate) const RESTORE_SKIP_DEFAULT: u32 = 1_000;
+pub const RESTORE_SKIP_DEFAULT: u32 = 1_000;
 
-/// Default of `feeFallbackSatVb`. A node on regtest has no estimate, and its coins are worth nothing.
-pub(super) const fn fee_fallback_default(network: ChainNetwork) -> u32 {
+/// Default of `feeFallbackSatVb`. A node on regtest has no estimate, and its coins are worth
+/// nothing.
+pub const fn fee_fallback_default(network: ChainNetwork) -> u32 {
     match network {
         ChainNetwork::Regtest => 1,
-        ChainNetwork::Bitcoin | ChainNetwork::Sandbox | ChainNetwork::Signet | ChainNetwork::Testnet4 => 0,
+        ChainNetwork::Bitcoin
+        | ChainNetwork::Sandbox
+        | ChainNetwork::Signet
+        | ChainNetwork::Testnet4 => 0,
     }
 }
 
 impl Settings {
-    /// The defaults of an environment. [`PolicySettings`] holds the defaults of the settings that a payment keeps from its creation.
+    /// The defaults of an environment. [`PolicySettings`] holds the defaults of the settings that a
+    /// payment keeps from its creation.
     #[must_use]
     pub fn defaults(environment: Environment) -> Self {
-        let (min_fresh_sources, key_requests_per_second, key_open_payments, daily_limit_sats) = match environment {
-            Environment::Test => (1, 0, 0, 100_000_000),
-            Environment::Production => (2, 200, 100_000, 10_000_000),
-        };
+        let (min_fresh_sources, key_requests_per_second, key_open_payments, daily_limit_sats) =
+            match environment {
+                Environment::Test => (1, 0, 0, 100_000_000),
+                Environment::Production => (2, 200, 100_000, 10_000_000),
+            };
         let network = match environment {
             Environment::Test => ChainNetwork::Sandbox,
             Environment::Production => ChainNetwork::Bitcoin,

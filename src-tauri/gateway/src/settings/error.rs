@@ -49,7 +49,9 @@ pub enum SettingError {
         example: &'static str,
     },
     /// Only a proxy reaches an onion name.
-    #[error("{url} can be reached through Tor alone: set proxy too, like proxy=socks5h://127.0.0.1:9050")]
+    #[error(
+        "{url} can be reached through Tor alone: set proxy too, like proxy=socks5h://127.0.0.1:9050"
+    )]
     OnionWithoutProxy { url: String },
     /// The setting was given twice.
     #[error("{0} is named twice: name each setting once")]
@@ -65,7 +67,9 @@ pub enum SettingError {
         by: String,
     },
     /// There is a wallet already.
-    #[error("{0} is fixed since the wallet was made: another value needs a new installation (another --data-dir)")]
+    #[error(
+        "{0} is fixed since the wallet was made: another value needs a new installation (another --data-dir)"
+    )]
     Fixed(&'static str),
     /// The database failed.
     #[error(transparent)]

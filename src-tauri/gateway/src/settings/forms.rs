@@ -1,5 +1,5 @@
-//! Reading and writing the values of settings. A parser returns `None` for a text that does not have the setting's
-//! form; the table describes the form.
+//! Reading and writing the values of settings. A parser returns `None` for a text that does not
+//! have the setting's form; the table describes the form.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ const LIST_MAX: usize = 50;
 const URL_MAX: usize = 2_048;
 
 /// Most bytes of a logo, which is sent with each payment page.
-pub(super) const LOGO_MAX: usize = 48 * 1_024;
+pub const LOGO_MAX: usize = 48 * 1_024;
 
 /// Most bytes of a file's path, as on Linux.
 const PATH_MAX: usize = 4_096;
@@ -33,14 +33,15 @@ const SERVERS_MAX: usize = 10;
 const USER_MAX: usize = 128;
 
 /// Most characters of the merchant's name.
-pub(super) const NAME_MAX: usize = 64;
+pub const NAME_MAX: usize = 64;
 
 /// An IP address, or a block of them (`10.0.0.0/8`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network(IpNet);
 
 impl Network {
-    /// Whether an address belongs to it. An IPv4 address that came in through an IPv6 socket counts as IPv4.
+    /// Whether an address belongs to it. An IPv4 address that came in through an IPv6 socket counts
+    /// as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
@@ -64,31 +65,35 @@ impl FromStr for Network {
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A single address is written without a prefix length.
-        if self.0.prefix_len() == self.0.max_prefix_len() { self.0.addr().fmt(f) } else { self.0.fmt(f) }
+        if self.0.prefix_len() == self.0.max_prefix_len() {
+            self.0.addr().fmt(f)
+        } else {
+            self.0.fmt(f)
+        }
     }
 }
 
 /// A whole number within bounds, both included.
-pub(super) fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Option<T> {
+pub fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Option<T> {
     // `parse` accepts a plus sign, which our numbers do not have.
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| plain && *number >= from && *number <= to)
 }
 
 /// A sum in Bitcoin within bounds in satoshis, both included. Unlike an amount it may be 0.
-pub(super) fn btc(text: &str, from_sats: u64, to_sats: u64) -> Option<u64> {
+pub fn btc(text: &str, from_sats: u64, to_sats: u64) -> Option<u64> {
     let is_zero = text.starts_with('0') && text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     let sats = if is_zero { Some(0) } else { parse_btc(text).ok() };
     sats.filter(|sats| (from_sats..=to_sats).contains(sats))
 }
 
 /// A sum in the form that [`btc`] reads, without needless zeros.
-pub(super) fn btc_text(sats: u64) -> String {
+pub fn btc_text(sats: u64) -> String {
     format_btc(sats).trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A comma-separated list without repetitions; an empty text is an empty list.
-pub(super) fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+pub fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     let mut items = Vec::new();
     if text.trim().is_empty() {
         return Some(items);
@@ -103,39 +108,44 @@ pub(super) fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -
 }
 
 /// A list in the form that [`list`] reads.
-pub(super) fn joined<T: fmt::Display>(items: &[T]) -> String {
+pub fn joined<T: fmt::Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// The codes of known currencies, at least one.
-pub(super) fn currencies(text: &str) -> Option<Vec<Currency>> {
+pub fn currencies(text: &str) -> Option<Vec<Currency>> {
     list(text, Currency::from_code).filter(|currencies| !currencies.is_empty())
 }
 
 /// The names of public rate sources, at least one.
-pub(super) fn rate_sources(text: &str) -> Option<Vec<&'static str>> {
+pub fn rate_sources(text: &str) -> Option<Vec<&'static str>> {
     let known = |part: &str| LIVE_SOURCES.into_iter().find(|name| *name == part);
     list(text, known).filter(|sources| !sources.is_empty())
 }
 
 /// Currencies and their rates, each currency once.
-pub(super) fn fixed_rates(text: &str) -> Option<Vec<(Currency, Decimal)>> {
+pub fn fixed_rates(text: &str) -> Option<Vec<(Currency, Decimal)>> {
     let rate = |part: &str| {
         let (code, price) = part.split_once(':')?;
         Some((Currency::from_code(code)?, parse_price(price).ok()?))
     };
     let rates = list(text, rate)?;
-    let once = |index: usize, currency| !rates.iter().take(index).any(|(other, _)| *other == currency);
+    let once =
+        |index: usize, currency| !rates.iter().take(index).any(|(other, _)| *other == currency);
     rates.iter().enumerate().all(|(index, (currency, _))| once(index, *currency)).then_some(rates)
 }
 
 /// Rates in the form that [`fixed_rates`] reads.
-pub(super) fn fixed_rates_text(rates: &[(Currency, Decimal)]) -> String {
-    rates.iter().map(|(currency, price)| format!("{}:{price}", currency.code())).collect::<Vec<_>>().join(",")
+pub fn fixed_rates_text(rates: &[(Currency, Decimal)]) -> String {
+    rates
+        .iter()
+        .map(|(currency, price)| format!("{}:{price}", currency.code()))
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// An `http` or `https` URL without user, query or fragment; a slash at its end is removed.
-pub(super) fn public_url(text: &str) -> Option<String> {
+pub fn public_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
     let plain = matches!(url.scheme(), "http" | "https")
         && url.has_host()
@@ -146,9 +156,9 @@ pub(super) fn public_url(text: &str) -> Option<String> {
     plain.then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The URLs of a Bitcoin backend's servers; the list may be empty. `Settings::agree` checks whether they suit the
-/// backend.
-pub(super) fn backend_urls(text: &str) -> Option<Vec<String>> {
+/// The URLs of a Bitcoin backend's servers; the list may be empty. `Settings::agree` checks whether
+/// they suit the backend.
+pub fn backend_urls(text: &str) -> Option<Vec<String>> {
     list(text, backend_url).filter(|urls| urls.len() <= SERVERS_MAX)
 }
 
@@ -161,8 +171,9 @@ fn backend_url(text: &str) -> Option<String> {
     }
 }
 
-/// The address of a node's publisher, as in its option `-zmqpubsequence`, but without the star for all addresses.
-pub(super) fn zmq_address(text: &str) -> Option<String> {
+/// The address of a node's publisher, as in its option `-zmqpubsequence`, but without the star for
+/// all addresses.
+pub fn zmq_address(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|url| text.len() <= URL_MAX && url.scheme() == "tcp")?;
     socket_url(&url).filter(|address| !address.contains('*'))
 }
@@ -180,40 +191,46 @@ fn socket_url(url: &Url) -> Option<String> {
 }
 
 /// The absolute path of a file, which need not exist.
-pub(super) fn file(text: &str) -> Option<String> {
-    let sound = text.len() <= PATH_MAX && !text.chars().any(char::is_control) && Path::new(text).is_absolute();
+pub fn file(text: &str) -> Option<String> {
+    let sound = text.len() <= PATH_MAX
+        && !text.chars().any(char::is_control)
+        && Path::new(text).is_absolute();
     sound.then(|| text.to_owned())
 }
 
 /// A node's user name that HTTP's Basic authentication can carry.
-pub(super) fn backend_user(text: &str) -> Option<String> {
-    let sound = (1..=USER_MAX).contains(&text.chars().count()) && !text.chars().any(|c| c.is_control() || c == ':');
+pub fn backend_user(text: &str) -> Option<String> {
+    let sound = (1..=USER_MAX).contains(&text.chars().count())
+        && !text.chars().any(|c| c.is_control() || c == ':');
     sound.then(|| text.to_owned())
 }
 
 /// 1 to 64 characters without control characters; blanks at both ends are removed.
-pub(super) fn name(text: &str) -> Option<String> {
+pub fn name(text: &str) -> Option<String> {
     let text = text.trim();
     let long = text.chars().count();
     ((1..=NAME_MAX).contains(&long) && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
 /// `#rrggbb`, in lower case.
-pub(super) fn color(text: &str) -> Option<String> {
+pub fn color(text: &str) -> Option<String> {
     let digits = text.strip_prefix('#')?;
-    (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
+    (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+        .then(|| text.to_ascii_lowercase())
 }
 
 /// An image in a `data:` URL, because the payment page loads no content from third parties.
-pub(super) fn logo(text: &str) -> Option<String> {
+pub fn logo(text: &str) -> Option<String> {
     use base64::Engine as _;
     let (kind, content) = text.strip_prefix("data:image/")?.split_once(";base64,")?;
     let known = matches!(kind, "png" | "jpeg" | "webp" | "svg+xml");
-    let decodes = base64::engine::general_purpose::STANDARD.decode(content).is_ok_and(|image| !image.is_empty());
+    let decodes = base64::engine::general_purpose::STANDARD
+        .decode(content)
+        .is_ok_and(|image| !image.is_empty());
     (known && decodes && text.len() <= LOGO_MAX).then(|| text.to_owned())
 }
 
 /// `Some(None)` for an empty text, else the result of `parse`.
-pub(super) fn optional<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+pub fn optional<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     if text.is_empty() { Some(None) } else { parse(text).map(Some) }
 }

@@ -32,25 +32,27 @@ pub struct SettingNow {
     pub value: String,
     /// The default of this environment.
     pub default: String,
-    /// For `backendPassword`, whose value is hidden: whether it is set. `None` if unknown, and for all other settings.
+    /// For `backendPassword`, whose value is hidden: whether it is set. `None` if unknown, and for
+    /// all other settings.
     pub is_set: Option<bool>,
 }
 
 /// The settings of a gateway: the stored values, overridden by values given at the start.
 #[derive(Debug)]
 pub struct LiveSettings {
-    pub(super) environment: Environment,
-    pub(super) overrides: BTreeMap<&'static str, Override>,
+    pub environment: Environment,
+    pub overrides: BTreeMap<&'static str, Override>,
     now: RwLock<Arc<Settings>>,
     /// Held from a change's validation to its refresh, so that the newest commit is in effect.
-    pub(super) changing: Mutex<()>,
-    /// Held while a value in the secret store changes together with other settings, so that they are one change.
-    pub(crate) changing_secrets: Mutex<()>,
+    pub changing: Mutex<()>,
+    /// Held while a value in the secret store changes together with other settings, so that they
+    /// are one change.
+    pub changing_secrets: Mutex<()>,
 }
 
 impl LiveSettings {
-    /// Reads the stored values and applies the overrides. A stored value of an older version may be invalid now. It is
-    /// logged, and the default is used until the setting is set again.
+    /// Reads the stored values and applies the overrides. A stored value of an older version may be
+    /// invalid now. It is logged, and the default is used until the setting is set again.
     ///
     /// # Errors
     /// An override is unknown or out of bounds, or the database cannot be read.
@@ -104,11 +106,16 @@ impl LiveSettings {
         SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
-    /// The settings as they would be with these values, each by its name; `None` for a default. Changes no setting.
+    /// The settings as they would be with these values, each by its name; `None` for a default.
+    /// Changes no setting.
     ///
     /// # Errors
-    /// The error with the name of the wrong setting; in a conflict, one of the settings in conflict or the last one.
-    pub fn with<'a>(&self, values: &[(&'a str, Option<&str>)]) -> Result<Settings, (&'a str, SettingError)> {
+    /// The error with the name of the wrong setting; in a conflict, one of the settings in conflict
+    /// or the last one.
+    pub fn with<'a>(
+        &self,
+        values: &[(&'a str, Option<&str>)],
+    ) -> Result<Settings, (&'a str, SettingError)> {
         let defaults = self.defaults();
         let mut settings = Settings::clone(&self.snapshot());
         for (name, value) in values {
@@ -124,7 +131,9 @@ impl LiveSettings {
         })?;
         // A stored value must not block a change of another setting.
         let of_servers = ["proxy", "backendZmq", "backendUrl"];
-        if let Some(named) = of_servers.iter().rfind(|named| values.iter().any(|(name, _)| name == *named)) {
+        if let Some(named) =
+            of_servers.iter().rfind(|named| values.iter().any(|(name, _)| name == *named))
+        {
             settings.servers_are_in_reach().map_err(|error| (*named, error))?;
         }
         // Limits that were stored before this rule must not block a change of another setting.
@@ -134,12 +143,17 @@ impl LiveSettings {
         Ok(settings)
     }
 
-    pub(super) fn refresh(&self, store: &Store) -> Result<(), SettingError> {
+    pub fn refresh(&self, store: &Store) -> Result<(), SettingError> {
         let mut settings = Settings::defaults(self.environment);
         let rows = store.read(|reader| reader.settings())?;
-        let is_set = |name: &str| self.overrides.contains_key(name) || rows.iter().any(|(row, _)| row == name);
+        let is_set = |name: &str| {
+            self.overrides.contains_key(name) || rows.iter().any(|(row, _)| row == name)
+        };
         let has_fallback = is_set("feeFallbackSatVb");
-        if rows.iter().any(|(name, _)| [PasswordEntry::ROW, PasswordEntry::OF].contains(&name.as_str())) {
+        if rows
+            .iter()
+            .any(|(name, _)| [PasswordEntry::ROW, PasswordEntry::OF].contains(&name.as_str()))
+        {
             settings.has_backend_password = None;
         }
         for (name, value) in rows {
@@ -155,8 +169,8 @@ impl LiveSettings {
             let Ok(setting) = Setting::named(&name) else { continue };
             if let Err(error) = setting.apply(&mut settings, &value) {
                 tracing::error!(setting = name, %error, "a stored setting is invalid; its default is used");
-                // The default backend is not used: the server would be asked in the wrong protocol, and its silence
-                // would hide the cause.
+                // The default backend is not used: the server would be asked in the wrong protocol,
+                // and its silence would hide the cause.
                 if setting.name == "backend" {
                     settings.backend_refused = Some(error.to_string());
                 }

@@ -10,12 +10,14 @@ use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
 use super::error::SettingError;
 use super::forms::{
-    backend_urls, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
-    logo, name, optional, public_url, rate_sources, whole, zmq_address,
+    backend_urls, backend_user, btc, btc_text, color, currencies, file, fixed_rates,
+    fixed_rates_text, joined, list, logo, name, optional, public_url, rate_sources, whole,
+    zmq_address,
 };
 use super::values::Settings;
 
-/// The lower bound of `minPayoutBtc`: the dust limit of P2PKH outputs, the highest of all kinds of address.
+/// The lower bound of `minPayoutBtc`: the dust limit of P2PKH outputs, the highest of all kinds of
+/// address.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;
 
 /// A row of the table.
@@ -40,7 +42,10 @@ impl Setting {
     /// # Errors
     /// [`SettingError::Unknown`].
     pub fn named(name: &str) -> Result<&'static Self, SettingError> {
-        SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| SettingError::Unknown(name.to_owned()))
+        SETTINGS
+            .iter()
+            .find(|setting| setting.name == name)
+            .ok_or_else(|| SettingError::Unknown(name.to_owned()))
     }
 
     /// Parses a value and stores it in the settings.
@@ -51,7 +56,8 @@ impl Setting {
         (self.set)(settings, value).ok_or_else(|| self.refusal(value))
     }
 
-    /// The error for a wrong value. A URL without a scheme and the former backend `esplora` have their own errors.
+    /// The error for a wrong value. A URL without a scheme and the former backend `esplora` have
+    /// their own errors.
     fn refusal(&self, value: &str) -> SettingError {
         match self.schemes {
             _ if self.name == "backend" && value == "esplora" => SettingError::NoEsplora,
@@ -64,7 +70,7 @@ impl Setting {
 }
 
 /// All settings, in the order in which they are listed.
-pub(crate) const SETTINGS: &[Setting] = &[
+pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "overpayment",
         form: "confirm or invalidate",
@@ -106,7 +112,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
         form: "a whole number from 0 to 3600",
         schemes: None,
         about: "How many seconds must pass without a conflicting transaction before a payment is accepted without a confirmation.",
-        set: |to, text| whole(text, 0, 3_600).map(|value| to.policy.zero_conf_quiet_seconds = value),
+        set: |to, text| {
+            whole(text, 0, 3_600).map(|value| to.policy.zero_conf_quiet_seconds = value)
+        },
         text: |of| of.policy.zero_conf_quiet_seconds.to_string(),
     },
     Setting {
@@ -131,7 +139,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         schemes: None,
         about: "The currencies that payments may be priced in.",
         set: |to, text| currencies(text).map(|value| to.currencies = value),
-        text: |of| of.currencies.iter().map(tillgate_domain::money::Currency::code).collect::<Vec<_>>().join(","),
+        text: |of| {
+            of.currencies
+                .iter()
+                .map(tillgate_domain::money::Currency::code)
+                .collect::<Vec<_>>()
+                .join(",")
+        },
     },
     Setting {
         name: "spreadPerMille",
@@ -210,7 +224,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
         form: "a list of at most 50 IP addresses or blocks like 10.0.0.0/8, or empty",
         schemes: None,
         about: "Reverse proxies in front of the gateway: they may use plain HTTP, and the client address that they report is trusted.",
-        set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.trusted_proxies = value),
+        set: |to, text| {
+            list(text, |part| part.parse().ok()).map(|value| to.trusted_proxies = value)
+        },
         text: |of| joined(&of.trusted_proxies),
     },
     Setting {
@@ -273,7 +289,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
         form: "a whole number from 1 to 1440",
         schemes: None,
         about: "How many minutes an offer of a payout may be approved.",
-        set: |to, text| whole(text, 1, offer::VALID_MAX_MINUTES).map(|value| to.offer_validity_minutes = value),
+        set: |to, text| {
+            whole(text, 1, offer::VALID_MAX_MINUTES).map(|value| to.offer_validity_minutes = value)
+        },
         text: |of| of.offer_validity_minutes.to_string(),
     },
     Setting {
@@ -313,7 +331,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
         form: "a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001, not above dailyLimitBtc unless that is 0",
         schemes: None,
         about: "The minimum amount of one payout.",
-        set: |to, text| btc(text, MIN_PAYOUT_FROM_SATS, MAX_SATS).map(|value| to.min_payout_sats = value),
+        set: |to, text| {
+            btc(text, MIN_PAYOUT_FROM_SATS, MAX_SATS).map(|value| to.min_payout_sats = value)
+        },
         text: |of| btc_text(of.min_payout_sats),
     },
     Setting {
@@ -394,7 +414,9 @@ pub(crate) const SETTINGS: &[Setting] = &[
         form: "a list of SHA-256 fingerprints (64 hexadecimal digits, with colons between pairs or without), or empty",
         schemes: None,
         about: "The fingerprints of Electrum servers' certificates that are accepted although no public authority has signed them.",
-        set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.backend_certificates = value),
+        set: |to, text| {
+            list(text, |part| part.parse().ok()).map(|value| to.backend_certificates = value)
+        },
         text: |of| joined(&of.backend_certificates),
     },
     Setting {

@@ -85,21 +85,22 @@ pub struct Settings {
     pub network: ChainNetwork,
     /// `backend`: the source of the chain.
     pub backend: BackendKind,
-    /// The error if the stored `backend` is unknown to this program. Then no server is asked, and another backend must
-    /// be chosen.
+    /// The error if the stored `backend` is unknown to this program. Then no server is asked, and
+    /// another backend must be chosen.
     pub backend_refused: Option<String>,
     /// `backendUrl`: the URLs of the backend's servers, the preferred first.
     pub backend_urls: Vec<String>,
-    /// `backendCertificate`: SHA-256 of the certificates of Electrum servers that no public authority has signed.
+    /// `backendCertificate`: SHA-256 of the certificates of Electrum servers that no public
+    /// authority has signed.
     pub backend_certificates: Vec<Fingerprint>,
     /// `backendCookieFile`: the cookie file for signing in.
     pub backend_cookie_file: Option<String>,
     /// `backendUser`: the user for signing in with a password.
     pub backend_user: Option<String>,
     /// `backendPassword`: the entry in the secret store that holds the password.
-    pub(crate) backend_password: PasswordEntry,
+    pub backend_password: PasswordEntry,
     /// Whether a password is set; `None` if unknown, because an earlier version did not record it.
-    pub(crate) has_backend_password: Option<bool>,
+    pub has_backend_password: Option<bool>,
     /// `backendZmq`: the ZeroMQ address of the first node.
     pub backend_zmq: Option<String>,
     /// `backupFolder`: the folder for nightly backups; without it none are made.
@@ -115,7 +116,8 @@ impl Settings {
         self.public_url.as_deref().and_then(|url| Url::parse(url).ok())
     }
 
-    /// The rules for exchange rates. US dollars are always included, because confirmation tiers depend on them.
+    /// The rules for exchange rates. US dollars are always included, because confirmation tiers
+    /// depend on them.
     #[must_use]
     pub fn rate_rules(&self) -> RateRules {
         let mut currencies = self.currencies.clone();
@@ -132,7 +134,7 @@ impl Settings {
     }
 
     /// Refuses settings that conflict with each other or with the environment.
-    pub(super) fn agree(&self, environment: Environment) -> Result<(), SettingError> {
+    pub fn agree(&self, environment: Environment) -> Result<(), SettingError> {
         if environment == Environment::Production && !self.fixed_rates.is_empty() {
             return Err(SettingError::FixedRatesInProduction);
         }
@@ -144,18 +146,23 @@ impl Settings {
         if floor > cap { Err(SettingError::FloorAboveCap { floor, cap }) } else { Ok(()) }
     }
 
-    /// Refuses limits under which no payout can be made; a daily limit of 0 is allowed, as a deliberate stop.
-    pub(super) fn limits_agree(&self) -> Result<(), SettingError> {
+    /// Refuses limits under which no payout can be made; a daily limit of 0 is allowed, as a
+    /// deliberate stop.
+    pub fn limits_agree(&self) -> Result<(), SettingError> {
         let (daily, minimum) = (self.daily_limit_sats, self.min_payout_sats);
         if daily == 0 || minimum <= daily {
             return Ok(());
         }
-        Err(SettingError::MinimumAboveDaily { minimum: Sum(btc_text(minimum)), daily: Sum(btc_text(daily)) })
+        Err(SettingError::MinimumAboveDaily {
+            minimum: Sum(btc_text(minimum)),
+            daily: Sum(btc_text(daily)),
+        })
     }
 
     /// Refuses servers that only a proxy reaches, if there is none.
-    pub(super) fn servers_are_in_reach(&self) -> Result<(), SettingError> {
-        let is_of_onion = |url: &&String| Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(is_onion));
+    pub fn servers_are_in_reach(&self) -> Result<(), SettingError> {
+        let is_of_onion =
+            |url: &&String| Url::parse(url).is_ok_and(|url| url.host_str().is_some_and(is_onion));
         let mut servers = self.backend_urls.iter().chain(&self.backend_zmq);
         match servers.find(is_of_onion).filter(|_| self.proxy.is_none()) {
             Some(url) => Err(SettingError::OnionWithoutProxy { url: url.clone() }),
@@ -163,7 +170,8 @@ impl Settings {
         }
     }
 
-    /// Whether an address belongs to a reverse proxy, whose report of the client's address is trusted.
+    /// Whether an address belongs to a reverse proxy, whose report of the client's address is
+    /// trusted.
     #[must_use]
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.trusted_proxies.iter().any(|proxy| proxy.contains(address))

@@ -1,5 +1,5 @@
-//! Settles payouts after a look or a broadcast: applies [`batch::settle`] to the positions of their transactions, and
-//! stores the results. A repeat changes nothing.
+//! Settles payouts after a look or a broadcast: applies [`batch::settle`] to the positions of their
+//! transactions, and stores the results. A repeat changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,11 @@ use crate::notifications::refunds;
 const BY_COPY: &str = "another copy of this wallet";
 
 /// Recomputes a batch and its payouts at a tip of this height. Returns warnings for staff.
-pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
+pub fn settle(
+    outbox: &Outbox<'_>,
+    batch_seq: i64,
+    tip_height: u32,
+) -> Result<Vec<StaffWarning>, OutboxError> {
     let mut twins = BTreeSet::new();
     let warnings = settle_noting(outbox, batch_seq, tip_height, &mut twins)?;
     twins.iter().try_for_each(|txid| twin_ledger::book(outbox, txid))?;
@@ -34,7 +38,7 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
 }
 
 /// Like [`settle`], but the caller books the twins in `to_book`.
-pub(super) fn settle_noting(
+pub fn settle_noting(
     outbox: &Outbox<'_>,
     batch_seq: i64,
     tip_height: u32,
@@ -58,7 +62,8 @@ pub(super) fn settle_noting(
             let version = rows.iter().find(|row| row.txid == txid && row.pays);
             version.map_or(0, |version| batch::fee_share_sats(version.fee_sats, count, index))
         };
-        let (state, warning) = settle_payout((outbox, to_book), payout, &versions, share, &reason, tip_height)?;
+        let (state, warning) =
+            settle_payout((outbox, to_book), payout, &versions, share, &reason, tip_height)?;
         warnings.extend(warning);
         // A FAILED payout keeps no coins locked. Only a block makes it SENT again.
         is_wanted |= matches!(state, PayoutState::Queued | PayoutState::Sent);
@@ -76,17 +81,18 @@ pub(super) fn settle_noting(
 }
 
 /// Settles a payout that a twin paid and that has no batch.
-pub(super) fn settle_alone(
+pub fn settle_alone(
     outbox: &Outbox<'_>,
     payout: PayoutRow,
     tip_height: u32,
     to_book: &mut BTreeSet<Txid>,
 ) -> Result<Option<StaffWarning>, OutboxError> {
-    Ok(settle_payout((outbox, to_book), payout, &[], |_| 0, &FailureReason::RuledOut, tip_height)?.1)
+    Ok(settle_payout((outbox, to_book), payout, &[], |_| 0, &FailureReason::RuledOut, tip_height)?
+        .1)
 }
 
 /// Makes a payout without a stored transaction FAILED; `by` names the person who gave it up.
-pub(crate) fn fail(
+pub fn fail(
     outbox: &Outbox<'_>,
     mut row: PayoutRow,
     reason: &FailureReason,
@@ -110,7 +116,8 @@ fn settle_payout(
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
     let mut twins = twins_of(outbox.tx, &row)?;
     let mut settled = batch::settle(row.state, versions, &twins, tip_height);
-    // The payout is not FAILED if a mined twin paid it: the one that conflicts with our transaction, or another.
+    // The payout is not FAILED if a mined twin paid it: the one that conflicts with our
+    // transaction, or another.
     if settled.state == PayoutState::Failed
         && row.state != settled.state
         && let Some((txid, vout)) = outbox.tx.unmatched_twin_of(row.seq)?
@@ -162,7 +169,8 @@ fn settle_payout(
     let fee = row.txid.map_or(0, fee_share_sats);
     book(outbox, &mut row, fee)?;
     // The first value of `btcTxId` alone causes no notification.
-    let is_notified = before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
+    let is_notified =
+        before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
     if row != before {
         to_book.extend([before.txid, row.txid].into_iter().flatten());
         save(outbox, row, is_notified)?;
@@ -181,7 +189,12 @@ fn book(outbox: &Outbox<'_>, row: &mut PayoutRow, fee_share_sats: u64) -> Result
     let fee_moves = offered(amount_sats) - offered(row.booked_sats);
     ledger::book(outbox, LedgerKind::Payout, amount_sats - row.booked_sats, about)?;
     ledger::book(outbox, LedgerKind::Fee, fee_moves, about)?;
-    ledger::book(outbox, LedgerKind::FeeDifference, fee_sats - row.booked_fee_sats - fee_moves, about)?;
+    ledger::book(
+        outbox,
+        LedgerKind::FeeDifference,
+        fee_sats - row.booked_fee_sats - fee_moves,
+        about,
+    )?;
     row.booked_sats = amount_sats;
     row.booked_fee_sats = fee_sats;
     Ok(())
@@ -205,7 +218,7 @@ fn is_given_up_with(reader: &Reader<'_>, rows: &[VersionRow]) -> Result<bool, St
 }
 
 /// A version as input for [`batch::settle`].
-pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, StoreError> {
+pub fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, StoreError> {
     Ok(Version {
         txid: row.txid,
         pays: row.pays,

@@ -1,5 +1,5 @@
-//! Coins that a look saw created, spent or taken back, and the transactions of payouts. [`super::payment`] handles
-//! payments.
+//! Coins that a look saw created, spent or taken back, and the transactions of payouts.
+//! [`super::payment`] handles payments.
 
 use std::sync::Arc;
 
@@ -19,23 +19,27 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 
 /// The effect of one transaction on our coins.
 #[derive(Debug)]
-pub(crate) struct CoinMove {
+pub struct CoinMove {
     pub facts: Arc<TxFacts>,
-    /// Outputs to this wallet that belong to no payment: our change, and addresses not given to any payment here.
+    /// Outputs to this wallet that belong to no payment: our change, and addresses not given to any
+    /// payment here.
     pub change: Vec<Coin>,
     /// Coins of ours that the transaction spends.
     pub spends: Vec<OutPoint>,
 }
 
-/// Stores the coins that a transaction creates and that belong to no payment. A look stores all created coins before
-/// any spend.
-pub(crate) fn store_created(
+/// Stores the coins that a transaction creates and that belong to no payment. A look stores all
+/// created coins before any spend.
+pub fn store_created(
     outbox: &Outbox<'_>,
     txid: &Txid,
     moved: &CoinMove,
 ) -> Result<Option<StaffWarning>, StoreError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
-    if facts.position == TxPosition::Absent || moved.change.is_empty() || is_ignored(tx, txid, moved)? {
+    if facts.position == TxPosition::Absent
+        || moved.change.is_empty()
+        || is_ignored(tx, txid, moved)?
+    {
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
@@ -69,8 +73,8 @@ pub(crate) fn store_created(
     }
 }
 
-/// Whether a transaction is ignored until mined: it is in the mempool, spends no coin of ours, and the disk quota of
-/// its address ([`MISSING_BYTES_MAX`]) is used up.
+/// Whether a transaction is ignored until mined: it is in the mempool, spends no coin of ours, and
+/// the disk quota of its address ([`MISSING_BYTES_MAX`]) is used up.
 fn is_ignored(reader: &Reader<'_>, txid: &Txid, moved: &CoinMove) -> Result<bool, StoreError> {
     if !matches!(moved.facts.position, TxPosition::Mempool { .. })
         || reader.batch_of_version(txid)?.is_some()
@@ -97,8 +101,9 @@ fn spends_ours(reader: &Reader<'_>, moved: &CoinMove) -> Result<bool, StoreError
     Ok(false)
 }
 
-/// Stores the spends of a transaction, or undoes them if it is absent. Call this after the spent coins are stored.
-pub(crate) fn store_spends(
+/// Stores the spends of a transaction, or undoes them if it is absent. Call this after the spent
+/// coins are stored.
+pub fn store_spends(
     outbox: &Outbox<'_>,
     txid: &Txid,
     moved: &CoinMove,
@@ -137,7 +142,11 @@ pub(crate) fn store_spends(
 }
 
 /// Marks a transaction of ours as absent because the chain does not know it.
-pub(crate) fn mark_absent(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
+pub fn mark_absent(
+    outbox: &Outbox<'_>,
+    txid: &Txid,
+    touched: &mut Touched,
+) -> Result<(), StoreError> {
     let tx = outbox.tx;
     tx.take_back_coins(txid, None)?;
     if let Some(batch_seq) = tx.batch_of_version(txid)? {
@@ -152,11 +161,15 @@ pub(crate) fn mark_absent(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touche
     Ok(())
 }
 
-/// Books outputs to our change, or to addresses not given to any payment here. Such an output is income only if the
-/// transaction spends none of our coins (`is_strangers`).
+/// Books outputs to our change, or to addresses not given to any payment here. Such an output is
+/// income only if the transaction spends none of our coins (`is_strangers`).
 fn book_change(outbox: &Outbox<'_>, txid: &Txid, is_strangers: bool) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
-        let sats = if is_strangers && coin.position.is_in_block() { twin_ledger::sats(coin.amount_sats) } else { 0 };
+        let sats = if is_strangers && coin.position.is_in_block() {
+            twin_ledger::sats(coin.amount_sats)
+        } else {
+            0
+        };
         if sats != coin.booked_sats {
             let about = About { txid: Some(*txid), ..About::default() };
             ledger::book(outbox, LedgerKind::Other, sats - coin.booked_sats, about)?;

@@ -1,5 +1,5 @@
-//! Advances one payment within the transaction of a look: stores the new facts, applies [`advance::advance`], and
-//! stores the result.
+//! Advances one payment within the transaction of a look: stores the new facts, applies
+//! [`advance::advance`], and stores the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,13 +25,14 @@ use crate::gateway::StaffWarning;
 use crate::ledger;
 use crate::notifications::outbox::{Outbox, OutboxError};
 
-/// Disk quota for the missing transactions that paid one script. Without a quota, endless replacements or transactions
-/// forged by a server could fill the disk. Above the quota, an unconfirmed replacement is ignored until mined.
-pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+/// Disk quota for the missing transactions that paid one script. Without a quota, endless
+/// replacements or transactions forged by a server could fill the disk. Above the quota, an
+/// unconfirmed replacement is ignored until mined.
+pub const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
 /// Values that all payments of one look share.
 #[derive(Clone)]
-pub(crate) struct Context {
+pub struct Context {
     pub look: LookFacts,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
@@ -40,30 +41,32 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The look as it counts for one payment: time decides nothing if the script is not covered, or if the look may
-    /// not close the payment.
+    /// The look as it counts for one payment: time decides nothing if the script is not covered, or
+    /// if the look may not close the payment.
     fn look_for(&self, payment: &Payment, is_covered: bool) -> LookFacts {
         let LookFacts { at, tip_time, .. } = self.look;
         let is_past = payment.closed_at.is_none() && at > payment.expires_at;
-        let is_put_off = is_past && self.closing.is_some_and(|closing| !closing.may_close(payment, at, tip_time));
+        let is_put_off = is_past
+            && self.closing.is_some_and(|closing| !closing.may_close(payment, at, tip_time));
         LookFacts { time_decides: self.look.time_decides && is_covered && !is_put_off, ..self.look }
     }
 }
 
 /// Why a payment is recomputed, and the new facts about its transactions.
 #[derive(Debug)]
-pub(crate) struct AffectedPayment {
+pub struct AffectedPayment {
     pub cause: Cause,
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
     /// Transactions that the chain does not know.
     pub unknown: BTreeSet<Txid>,
-    /// Whether all coins are known that came to its address before the look. Only then may its deadline decide.
+    /// Whether all coins are known that came to its address before the look. Only then may its
+    /// deadline decide.
     pub is_covered: bool,
 }
 
 /// Outputs of one transaction to one payment's address.
 #[derive(Debug)]
-pub(crate) struct IncomingTransaction {
+pub struct IncomingTransaction {
     pub facts: Arc<TxFacts>,
     pub derivation_index: u32,
     /// Output index (`vout`) and satoshis.
@@ -72,14 +75,14 @@ pub(crate) struct IncomingTransaction {
 
 impl AffectedPayment {
     /// A payment without new facts about its transactions.
-    pub(crate) fn by(cause: Cause) -> Self {
+    pub fn by(cause: Cause) -> Self {
         Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
     }
 }
 
-/// Stores new facts about a payment, recomputes it, and stores the result. A repeat changes nothing. Returns the
-/// advance and warnings for staff.
-pub(crate) fn settle(
+/// Stores new facts about a payment, recomputes it, and stores the result. A repeat changes
+/// nothing. Returns the advance and warnings for staff.
+pub fn settle(
     outbox: &Outbox<'_>,
     context: &Context,
     seq: i64,
@@ -112,18 +115,28 @@ pub(crate) fn settle(
         write_and_notify(outbox, &row, &known, &advance)?;
     }
     let new = tx.save_payment_warnings(seq, &advance.warnings, now)?;
-    let warnings = new.iter().filter_map(|warning| StaffWarning::of_payment(row.payment.id, warning)).collect();
+    let warnings = new
+        .iter()
+        .filter_map(|warning| StaffWarning::of_payment(row.payment.id, warning))
+        .collect();
     Ok((advance, warnings))
 }
 
-/// Quota in place of [`MISSING_BYTES_MAX`] for a transaction that shares no input with the missing ones. It is higher
-/// because such a transaction is mostly the customer's own. An attacker who fills it must pay fees for half an hour.
+/// Quota in place of [`MISSING_BYTES_MAX`] for a transaction that shares no input with the missing
+/// ones. It is higher because such a transaction is mostly the customer's own. An attacker who
+/// fills it must pay fees for half an hour.
 const MISSING_BYTES_BESIDE_MAX: u64 = 32 * 1_024 * 1_024;
 
-fn store_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
+fn store_facts(
+    tx: &Tx<'_>,
+    context: &Context,
+    seq: i64,
+    affected: &AffectedPayment,
+) -> Result<(), StoreError> {
     for (txid, incoming) in &affected.incoming {
         let known = tx.receipt_facts(seq, txid)?;
-        let is_new_and_waits = known.is_none() && matches!(incoming.facts.position, TxPosition::Mempool { .. });
+        let is_new_and_waits =
+            known.is_none() && matches!(incoming.facts.position, TxPosition::Mempool { .. });
         if is_new_and_waits && is_quota_full(tx, seq, &incoming.facts.tx)? {
             tracing::warn!(
                 %txid,
@@ -131,7 +144,9 @@ fn store_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPaym
             );
             continue;
         }
-        let Some(receipt) = Receipt::after(known, *txid, &sighting(incoming, context)) else { continue };
+        let Some(receipt) = Receipt::after(known, *txid, &sighting(incoming, context)) else {
+            continue;
+        };
         tx.store_transaction(&incoming.facts.tx, txid, context.look.at)?;
         tx.upsert_receipt(seq, &receipt)?;
         for (vout, amount_sats) in &incoming.outputs {
@@ -167,11 +182,13 @@ fn store_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPaym
     Ok(())
 }
 
-/// Whether missing transactions fill the disk quota of a payment. `new_tx` is then ignored until mined.
+/// Whether missing transactions fill the disk quota of a payment. `new_tx` is then ignored until
+/// mined.
 fn is_quota_full(reader: &Reader<'_>, seq: i64, new_tx: &Transaction) -> Result<bool, StoreError> {
     let missing = reader.missing_bytes(seq)?;
     let of_rivals = || reader.missing_bytes_in_place_of(seq, new_tx);
-    Ok(missing > MISSING_BYTES_BESIDE_MAX || (missing > MISSING_BYTES_MAX && of_rivals()? > MISSING_BYTES_MAX))
+    Ok(missing > MISSING_BYTES_BESIDE_MAX
+        || (missing > MISSING_BYTES_MAX && of_rivals()? > MISSING_BYTES_MAX))
 }
 
 fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
@@ -184,7 +201,10 @@ fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
             TxPosition::Mempool { entered } => Some((Position::Mempool, entered)),
             TxPosition::Absent => None,
         },
-        amount_sats: incoming.outputs.iter().fold(0, |sum: u64, (_, sats)| sum.saturating_add(*sats)),
+        amount_sats: incoming
+            .outputs
+            .iter()
+            .fold(0, |sum: u64, (_, sats)| sum.saturating_add(*sats)),
         conflict_in_chain: facts.conflict_in_chain.told(),
         conflict_in_mempool: facts.conflict_in_mempool.told(),
         has_conflict: !facts.conflicts.is_empty(),
@@ -192,8 +212,8 @@ fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
     }
 }
 
-/// The fee rate of a transaction that may be accepted unconfirmed after `zeroConfQuietSeconds`. A fact that the backend
-/// does not know counts against the acceptance.
+/// The fee rate of a transaction that may be accepted unconfirmed after `zeroConfQuietSeconds`. A
+/// fact that the backend does not know counts against the acceptance.
 fn zero_conf_rate(facts: &TxFacts) -> Option<FeeRate> {
     let may_be_accepted = matches!(facts.position, TxPosition::Mempool { .. })
         && facts.unconfirmed_ancestors == Fact::No
@@ -220,8 +240,8 @@ fn note_change(
     tx.note_change(row.seq, &change)
 }
 
-/// Writes the anomalies and queues all notifications. Records are rendered from the stored rows, so that they match a
-/// later GET.
+/// Writes the anomalies and queues all notifications. Records are rendered from the stored rows, so
+/// that they match a later GET.
 fn write_and_notify(
     outbox: &Outbox<'_>,
     before: &PaymentRow,
@@ -274,7 +294,11 @@ fn write_anomaly(
         }
         AnomalyChange::Reopen { id, coins } => (
             id,
-            AnomalyUpdate { coins: coins_of(coins), resolution: Some(Resolution::Open), ..AnomalyUpdate::default() },
+            AnomalyUpdate {
+                coins: coins_of(coins),
+                resolution: Some(Resolution::Open),
+                ..AnomalyUpdate::default()
+            },
         ),
         AnomalyChange::Dismiss { id, reason } => (
             id,
@@ -284,9 +308,10 @@ fn write_anomaly(
                 ..AnomalyUpdate::default()
             },
         ),
-        AnomalyChange::Accept { id } => {
-            (id, AnomalyUpdate { resolution: Some(Resolution::Accepted), ..AnomalyUpdate::default() })
-        }
+        AnomalyChange::Accept { id } => (
+            id,
+            AnomalyUpdate { resolution: Some(Resolution::Accepted), ..AnomalyUpdate::default() },
+        ),
     };
     let last = known.iter().find(|known| known.anomaly.id == *id).map(|known| known.current_at);
     let current_at = last.filter(|_| change.is_notified()).map(|last| last.moved_on(now));
@@ -294,9 +319,12 @@ fn write_anomaly(
     Ok(*id)
 }
 
-/// The last known rate, stored with its sources, or the payment's rate if none is known. A missing rate never delays an
-/// anomaly.
-fn last_known_rate(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Timestamp), StoreError> {
+/// The last known rate, stored with its sources, or the payment's rate if none is known. A missing
+/// rate never delays an anomaly.
+fn last_known_rate(
+    outbox: &Outbox<'_>,
+    payment: &Payment,
+) -> Result<(Rate, Timestamp), StoreError> {
     let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {
         return Ok((payment.rate, payment.created_at));
     };

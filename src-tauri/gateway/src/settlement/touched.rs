@@ -1,4 +1,5 @@
-//! Batches and twins that the findings of one commit touched. The same commit settles them after it stored its findings.
+//! Batches and twins that the findings of one commit touched. The same commit settles them after it
+//! stored its findings.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use bitcoin::Txid;
 
 /// Batches by `seq`, and twins by txid.
 #[derive(Debug, Default)]
-pub(crate) struct Touched {
+pub struct Touched {
     pub batches: BTreeSet<i64>,
     pub twins: BTreeSet<Txid>,
 }

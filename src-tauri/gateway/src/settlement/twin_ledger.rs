@@ -1,5 +1,5 @@
-//! Ledger rows of twins ([`tillgate_store::twins`]): what each twin took from the balance beyond the payouts that it
-//! paid.
+//! Ledger rows of twins ([`tillgate_store::twins`]): what each twin took from the balance beyond
+//! the payouts that it paid.
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::Position;
@@ -10,9 +10,10 @@ use tillgate_store::{Reader, StoreError};
 use crate::ledger::{self, About};
 use crate::notifications::outbox::Outbox;
 
-/// Books the effect of a twin on the balance, without the SENT payouts that it paid. A twin counts once mined. It does
-/// not count while the ledger counts a conflicting transaction of ours, because only one of the two can confirm.
-pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
+/// Books the effect of a twin on the balance, without the SENT payouts that it paid. A twin counts
+/// once mined. It does not count while the ledger counts a conflicting transaction of ours, because
+/// only one of the two can confirm.
+pub fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     let tx = outbox.tx;
     let Some(twin) = tx.twin(txid)? else { return Ok(()) };
     let mut effect_sats = 0;
@@ -45,7 +46,9 @@ fn conflicts_with_sent(reader: &Reader<'_>, twin: &Transaction) -> Result<bool, 
         let Some(batch_seq) = reader.live_batch_of_input(&outpoint)? else { continue };
         let payouts = reader.payouts_of_batch(batch_seq)?;
         for version in reader.versions(batch_seq)? {
-            let is_sent = payouts.iter().any(|it| it.state == PayoutState::Sent && it.txid == Some(version.txid));
+            let is_sent = payouts
+                .iter()
+                .any(|it| it.state == PayoutState::Sent && it.txid == Some(version.txid));
             if is_sent && version.tx.input.iter().any(|input| input.previous_output == outpoint) {
                 return Ok(true);
             }
@@ -55,6 +58,6 @@ fn conflicts_with_sent(reader: &Reader<'_>, twin: &Transaction) -> Result<bool, 
 }
 
 /// Satoshis as a signed number. All bitcoin are 2.1e15 satoshis, far below `i64::MAX`.
-pub(super) fn sats(sats: u64) -> i64 {
+pub fn sats(sats: u64) -> i64 {
     i64::try_from(sats).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,6 @@
-//! Twins ([`tillgate_store::twins`]): the first sight of a twin puts the sender on hold, and a mined twin settles payouts
-//! (interface, section 4, "Twin"). A twin in the mempool settles nothing.
+//! Twins ([`tillgate_store::twins`]): the first sight of a twin puts the sender on hold, and a
+//! mined twin settles payouts (interface, section 4, "Twin"). A twin in the mempool settles
+//! nothing.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +25,14 @@ const OUTPUTS_NAMED: usize = 3;
 
 /// The hold after signs of another copy of the wallet.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum CopyInUse {
-    #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays {paid}")]
+pub enum CopyInUse {
+    #[error(
+        "another copy of this wallet is in use: it made transaction {txid} of {at}, which pays {paid}"
+    )]
     Paid { txid: Txid, at: Time, paid: PaidTo },
-    #[error("another copy of this wallet is in use: it made transaction {txid} of {at}, which pays this wallet alone")]
+    #[error(
+        "another copy of this wallet is in use: it made transaction {txid} of {at}, which pays this wallet alone"
+    )]
     PaidItself { txid: Txid, at: Time },
     #[error(
         "another copy of this wallet is in use: it gave a customer the address of index {index}, to which transaction {txid} of {at} pays {amount} BTC"
@@ -41,7 +46,7 @@ pub(crate) enum CopyInUse {
 
 /// The payments of a transaction to others.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum PaidTo {
+pub enum PaidTo {
     #[error("{amount} BTC ({payee})")]
     One { amount: Sum, payee: String },
     #[error("{before}, {next}")]
@@ -51,7 +56,7 @@ pub(crate) enum PaidTo {
 }
 
 /// Stores the position of a twin. Its first sight puts the sender on hold.
-pub(super) fn store_position(
+pub fn store_position(
     outbox: &Outbox<'_>,
     txid: &Txid,
     facts: &TxFacts,
@@ -72,20 +77,24 @@ pub(super) fn store_position(
         }
         return Ok(None);
     }
-    // Twins noticed since the restore are listed, so this time is never earlier, even if the clock was set back.
+    // Twins noticed since the restore are listed, so this time is never earlier, even if the clock
+    // was set back.
     let noticed_at = tx.restore()?.map_or(outbox.now, |restore| restore.begun_at.max(outbox.now));
     tx.insert_twin(txid, &facts.position, noticed_at, made_at)?;
     hold(outbox, txid, facts, pays_an_address)
 }
 
-/// Matches each output of a mined twin with a payout of the same address and exact amount. QUEUED payouts come first,
-/// then FAILED ones, then offers.
-pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
+/// Matches each output of a mined twin with a payout of the same address and exact amount. QUEUED
+/// payouts come first, then FAILED ones, then offers.
+pub fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     let Some(twin) = tx.twin(txid)?.filter(|twin| !twin.is_matched) else { return Ok(()) };
     let Position::Block { height } = twin.position else { return Ok(()) };
     let mut outputs: BTreeMap<(&Script, u64), Vec<u32>> = BTreeMap::new();
     for (vout, output) in (0u32..).zip(&twin.tx.output) {
-        outputs.entry((output.script_pubkey.as_script(), output.value.to_sat())).or_default().push(vout);
+        outputs
+            .entry((output.script_pubkey.as_script(), output.value.to_sat()))
+            .or_default()
+            .push(vout);
     }
     for (paid, vouts) in outputs {
         let payouts = tx.payouts_to_match(paid, vouts.len(), height)?;
@@ -96,8 +105,8 @@ pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
     tx.note_matched(txid)
 }
 
-/// Puts the sender on hold. During a restored copy's scan, the twin is only counted, and reported at the end of the
-/// scan. A twin that pays one of our addresses is counted by [`notice_address`].
+/// Puts the sender on hold. During a restored copy's scan, the twin is only counted, and reported
+/// at the end of the scan. A twin that pays one of our addresses is counted by [`notice_address`].
 fn hold(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -124,7 +133,10 @@ fn made(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<CopyInUse, 
     for output in &facts.tx.output {
         if !outbox.gateway.is_ours(outbox.tx, &output.script_pubkey)? {
             let address = Address::from_script(&output.script_pubkey, network);
-            let payee = address.map_or_else(|_| output.script_pubkey.to_hex_string(), |address| address.to_string());
+            let payee = address.map_or_else(
+                |_| output.script_pubkey.to_hex_string(),
+                |address| address.to_string(),
+            );
             paid.push(PaidTo::One { amount: Sum(format_btc(output.value.to_sat())), payee });
         }
     }
@@ -139,15 +151,18 @@ fn made(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<CopyInUse, 
 fn all_of(paid: Vec<PaidTo>) -> Option<PaidTo> {
     let are_more = paid.len() > OUTPUTS_NAMED;
     let named = paid.into_iter().take(OUTPUTS_NAMED);
-    let all = named.reduce(|before, next| PaidTo::And { before: before.telling(), next: next.telling() })?;
+    let all = named
+        .reduce(|before, next| PaidTo::And { before: before.telling(), next: next.telling() })?;
     Some(if are_more { PaidTo::More { before: all.telling() } } else { all })
 }
 
-/// Puts the sender on hold after a transaction paid addresses that no payment here has: another copy of this wallet
-/// gave them. `index` is the highest of these addresses. Call this at the first sight of the transaction.
+/// Puts the sender on hold after a transaction paid addresses that no payment here has: another
+/// copy of this wallet gave them. `index` is the highest of these addresses. Call this at the first
+/// sight of the transaction.
 ///
-/// A restored copy ignores indices below the first index that it gave: customers from before the restore may still pay.
-pub(super) fn notice_address(
+/// A restored copy ignores indices below the first index that it gave: customers from before the
+/// restore may still pay.
+pub fn notice_address(
     outbox: &Outbox<'_>,
     (txid, amount_sats, at): (&Txid, u64, Timestamp),
     index: u32,
@@ -156,7 +171,11 @@ pub(super) fn notice_address(
     if tx.count_unknown()? {
         return Ok(None);
     }
-    if tx.restore()?.and_then(|restore| restore.first_given).is_some_and(|first_given| index < first_given) {
+    if tx
+        .restore()?
+        .and_then(|restore| restore.first_given)
+        .is_some_and(|first_given| index < first_given)
+    {
         tracing::info!(%txid, index, "coins came to an address that was given before the wallet was restored");
         return Ok(None);
     }
@@ -166,9 +185,10 @@ pub(super) fn notice_address(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// Puts the sender on hold after a payment to a change address that no transaction of ours used. Either another copy of
-/// this wallet spent coins unknown here, or somebody pays that address. During its scan a restored copy sends nothing anyway.
-pub(super) fn notice_change(
+/// Puts the sender on hold after a payment to a change address that no transaction of ours used.
+/// Either another copy of this wallet spent coins unknown here, or somebody pays that address.
+/// During its scan a restored copy sends nothing anyway.
+pub fn notice_change(
     outbox: &Outbox<'_>,
     (txid, at): (&Txid, Timestamp),
     coin: &Coin,
@@ -182,8 +202,9 @@ pub(super) fn notice_change(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// A twin as input for [`tillgate_domain::batch::settle`]. Its conflicts come from the backend and from our own coins.
-pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
+/// A twin as input for [`tillgate_domain::batch::settle`]. Its conflicts come from the backend and
+/// from our own coins.
+pub fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
     let of_coins = conflict_height(reader, &twin.tx, &txid)?;
     let conflict_height = [twin.conflict_height, of_coins].into_iter().flatten().min();
@@ -191,10 +212,10 @@ pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, Stor
 }
 
 /// Twins that were never mined and may still be.
-pub(crate) struct UnminedTwins(Vec<TwinRow>);
+pub struct UnminedTwins(Vec<TwinRow>);
 
 impl UnminedTwins {
-    pub(crate) fn read(reader: &Reader<'_>) -> Result<Self, StoreError> {
+    pub fn read(reader: &Reader<'_>) -> Result<Self, StoreError> {
         let tip_height = reader.tip_height()?;
         let mut twins = Vec::new();
         for twin in reader.unmined_twins(tip_height)? {
@@ -206,10 +227,12 @@ impl UnminedTwins {
     }
 
     /// Twins with an output to the payout's address of its exact amount.
-    pub(crate) fn paying<'a>(&'a self, payout: &'a PayoutRow) -> impl Iterator<Item = &'a TwinRow> {
+    pub fn paying<'a>(&'a self, payout: &'a PayoutRow) -> impl Iterator<Item = &'a TwinRow> {
         let pays = move |twin: &&TwinRow| {
             let mut outputs = twin.tx.output.iter();
-            outputs.any(|it| it.script_pubkey == payout.script && it.value.to_sat() == payout.amount_sats)
+            outputs.any(|it| {
+                it.script_pubkey == payout.script && it.value.to_sat() == payout.amount_sats
+            })
         };
         self.0.iter().filter(pays)
     }
@@ -222,7 +245,8 @@ mod tests {
     #[test]
     fn at_most_three_payments_of_another_copy_are_named() {
         let paid = |count: u64| {
-            let one = |sats| PaidTo::One { amount: Sum(format_btc(sats)), payee: format!("payee{sats}") };
+            let one =
+                |sats| PaidTo::One { amount: Sum(format_btc(sats)), payee: format!("payee{sats}") };
             all_of((1..=count).map(one).collect()).map(|paid| paid.to_string())
         };
         assert_eq!(paid(0), None);

@@ -1,5 +1,5 @@
-//! A draft of a wallet: its words were shown, but no wallet was made. They stay in memory only until the user has
-//! repeated two of them.
+//! A draft of a wallet: its words were shown, but no wallet was made. They stay in memory only
+//! until the user has repeated two of them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::wallet::{DRAFT_KEPT_FOR, WordsDraft};
 
 /// Why the wallet of a draft was not made.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum DraftError {
+pub enum DraftError {
     /// The draft expired, was used or replaced, or never existed.
     #[error(
         "these words are no longer kept: they were used, replaced by others, or shown more than 15 minutes ago; begin again, and write down the new ones"
@@ -28,12 +28,12 @@ pub(crate) enum DraftError {
     Setup(#[from] SetupError),
 }
 
-/// Makes new words and keeps them for 15 minutes, in memory only. An earlier draft is forgotten. If the secret store
-/// has words of an interrupted making, they are shown instead.
+/// Makes new words and keeps them for 15 minutes, in memory only. An earlier draft is forgotten. If
+/// the secret store has words of an interrupted making, they are shown instead.
 ///
 /// # Errors
 /// There is a wallet already, there are no random bytes, or the secret store refuses.
-pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<WordsDraft, SetupError> {
+pub async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<WordsDraft, SetupError> {
     refuse_second(gateway)?;
     let asking = Arc::clone(gateway);
     let kept = move || asking.secrets.get(Purpose::WalletMnemonic);
@@ -65,7 +65,12 @@ pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Wo
 ///
 /// # Errors
 /// The wallet was not made. After a wrong word the draft stays usable.
-pub(crate) async fn confirm(gateway: &Arc<Gateway>, id: &str, told: [&str; 2], actor: &str) -> Result<(), DraftError> {
+pub async fn confirm(
+    gateway: &Arc<Gateway>,
+    id: &str,
+    told: [&str; 2],
+    actor: &str,
+) -> Result<(), DraftError> {
     let draft = gateway.wallet_drafts.get(id, Instant::now()).ok_or(DraftError::Gone)?;
     for (place, told) in draft.asked.into_iter().zip(told) {
         let word = draft.words.reveal().split(' ').nth(place.saturating_sub(1));
@@ -79,6 +84,6 @@ pub(crate) async fn confirm(gateway: &Arc<Gateway>, id: &str, told: [&str; 2], a
 }
 
 /// Wipes the words of a draft that is no longer needed.
-pub(crate) fn discard(gateway: &Gateway, id: &str) {
+pub fn discard(gateway: &Gateway, id: &str) {
     gateway.wallet_drafts.forget(id);
 }

@@ -34,7 +34,9 @@ pub enum SetupError {
     #[error(transparent)]
     Words(#[from] BadWords),
     /// The birthday is neither a height nor a date.
-    #[error("birthday must be the height of a block, or a date like 2024-05-31, and not in the future")]
+    #[error(
+        "birthday must be the height of a block, or a date like 2024-05-31, and not in the future"
+    )]
     Birthday,
     /// The gap is out of bounds.
     #[error("the gap must be from 1 to {0}")]

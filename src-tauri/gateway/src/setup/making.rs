@@ -13,14 +13,15 @@ use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{Descriptors, Wallet};
 
 /// The act in the audit log by which a wallet of new words was made.
-pub(crate) const CREATED: &str = "wallet create";
+pub const CREATED: &str = "wallet create";
 
-/// Puts new words into the secret store and returns them; the caller shows them before [`make`] makes the wallet. Words
-/// that an interrupted setup left in the store are returned instead, even if their number is not `count`.
+/// Puts new words into the secret store and returns them; the caller shows them before [`make`]
+/// makes the wallet. Words that an interrupted setup left in the store are returned instead, even
+/// if their number is not `count`.
 ///
 /// # Errors
 /// There is a wallet already, or the secret store failed.
-pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Result<Secret, SetupError> {
+pub async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Result<Secret, SetupError> {
     let _one_at_a_time = gateway.wallet_setup.lock().await;
     refuse_second(gateway)?;
     let words = mnemonic::new(gateway.entropy.as_ref(), count)?;
@@ -33,7 +34,7 @@ pub(crate) async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Resu
 ///
 /// # Errors
 /// There is a wallet already or there are no words, or a store failed.
-pub(crate) async fn make(gateway: &Arc<Gateway>, actor: &str) -> Result<(), SetupError> {
+pub async fn make(gateway: &Arc<Gateway>, actor: &str) -> Result<(), SetupError> {
     adopt(gateway, Words::Kept, None, actor).await.map(drop)
 }
 
@@ -41,7 +42,7 @@ pub(crate) async fn make(gateway: &Arc<Gateway>, actor: &str) -> Result<(), Setu
 ///
 /// # Errors
 /// The secret store or the database failed.
-pub(crate) async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
+pub async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     if gateway.wallet.get().is_some() {
         return Ok(());
     }
@@ -50,7 +51,7 @@ pub(crate) async fn ensure(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
 }
 
 /// The words for a wallet.
-pub(super) enum Words {
+pub enum Words {
     /// New words. Words that exist in the secret store are used instead.
     New(Secret),
     /// The words in the secret store.
@@ -60,7 +61,7 @@ pub(super) enum Words {
 }
 
 /// Stores the words, makes the wallet in one transaction, and loads it into the running gateway.
-pub(super) async fn adopt(
+pub async fn adopt(
     gateway: &Arc<Gateway>,
     words: Words,
     restore: Option<NewRestore>,
@@ -98,11 +99,12 @@ pub(super) async fn adopt(
     Ok(made)
 }
 
-pub(super) fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
+pub fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
     if gateway.store.read(|reader| reader.has_wallet())? { Err(SetupError::Exists) } else { Ok(()) }
 }
 
-/// Puts the words into the secret store, unless it holds words already; returns the words to use. Blocks the thread.
+/// Puts the words into the secret store, unless it holds words already; returns the words to use.
+/// Blocks the thread.
 fn store_words(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
     let there = gateway.secrets.get(Purpose::WalletMnemonic)?;
     match (there, words) {

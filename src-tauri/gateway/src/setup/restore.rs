@@ -1,5 +1,5 @@
-//! Restores a wallet from its words. The wallet exists at once, but gives addresses and sends only after the scan,
-//! which is the look through the whole chain for its coins.
+//! Restores a wallet from its words. The wallet exists at once, but gives addresses and sends only
+//! after the scan, which is the look through the whole chain for its coins.
 
 use std::sync::Arc;
 
@@ -16,10 +16,12 @@ use super::making::{Words, adopt};
 use crate::gateway::Gateway;
 use crate::wallet::Descriptors;
 
-/// The largest `--gap`. The gap plus `restoreSkip` is the number of indices that are derived and watched ahead.
-pub(crate) const GAP_MAX: u32 = 100_000;
+/// The largest `--gap`. The gap plus `restoreSkip` is the number of indices that are derived and
+/// watched ahead.
+pub const GAP_MAX: u32 = 100_000;
 
-/// The first block of mainnet that can hold an output to a SegWit address: the activation height. Taproot is later.
+/// The first block of mainnet that can hold an output to a SegWit address: the activation height.
+/// Taproot is later.
 const FIRST_SEGWIT: u32 = 481_824;
 
 /// An upper bound of heights, which no chain reaches within a hundred years.
@@ -27,7 +29,7 @@ const HEIGHTS_END: u32 = 10_000_000;
 
 /// The earliest time of the wallet's first coin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Birthday {
+pub enum Birthday {
     /// In the block of this height.
     Height(u32),
     /// On the day that begins at this time.
@@ -35,21 +37,21 @@ pub(crate) enum Birthday {
 }
 
 /// A request to restore a wallet, and to scan the chain for its coins.
-pub(crate) struct RestoreRequest {
+pub struct RestoreRequest {
     pub words: Secret,
     /// The start of the scan; `None` for the first block that can hold a coin of the wallet.
     pub birthday: Option<Birthday>,
-    /// Longest run of given addresses without a coin; `None`: the usual run. The number in the setting `restoreSkip` is
-    /// added to it.
+    /// Longest run of given addresses without a coin; `None`: the usual run. The number in the
+    /// setting `restoreSkip` is added to it.
     pub gap: Option<u32>,
-    /// Whether another copy gave addresses that this copy does not know, for example because this copy's folder was
-    /// restored by hand.
+    /// Whether another copy gave addresses that this copy does not know, for example because this
+    /// copy's folder was restored by hand.
     pub beside_another: bool,
 }
 
 /// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Restored {
+pub enum Restored {
     /// The wallet was made, and its scan begins.
     Made(Restore),
     /// The wallet existed, and its scan begins again.
@@ -59,9 +61,9 @@ pub(crate) enum Restored {
 }
 
 impl Birthday {
-    /// Reads a height or a date. A number beyond all heights of this century is taken for a date without hyphens, and
-    /// refused.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    /// Reads a height or a date. A number beyond all heights of this century is taken for a date
+    /// without hyphens, and refused.
+    pub fn read(text: &str) -> Option<Self> {
         if let Ok(height) = text.parse() {
             let is_height = text.bytes().all(|byte| byte.is_ascii_digit()) && height < HEIGHTS_END;
             return is_height.then_some(Self::Height(height));
@@ -70,12 +72,12 @@ impl Birthday {
     }
 }
 
-/// Restores a wallet from its words. If the wallet exists, its words are stored in the secret store again. With a
-/// birthday, a gap or `beside_another` the chain is also scanned again.
+/// Restores a wallet from its words. If the wallet exists, its words are stored in the secret store
+/// again. With a birthday, a gap or `beside_another` the chain is also scanned again.
 ///
 /// # Errors
 /// The wallet was not restored. The secret store may hold the words already.
-pub(crate) async fn restore(
+pub async fn restore(
     gateway: &Arc<Gateway>,
     request: RestoreRequest,
     actor: &str,
@@ -91,7 +93,8 @@ pub(crate) async fn restore(
     let new = if !is_there || looks_again {
         let asking = Arc::clone(gateway);
         let birth = move || birth_height(&asking, birthday);
-        let birth_height = tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::Interrupted)??;
+        let birth_height =
+            tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::Interrupted)??;
         let (source, at) = (RestoreSource::Words, gateway.clock.now());
         Some(NewRestore {
             source,
@@ -111,7 +114,8 @@ pub(crate) async fn restore(
     made.map(Restored::Made).ok_or(SetupError::Interrupted)
 }
 
-/// Restores a wallet that exists: changes only its words in the secret store and the progress of its scan.
+/// Restores a wallet that exists: changes only its words in the secret store and the progress of
+/// its scan.
 async fn again(
     gateway: &Arc<Gateway>,
     words: Secret,
@@ -124,7 +128,8 @@ async fn again(
     if derived != *wallet.keychains.descriptors() {
         return Err(SetupError::OtherWallet);
     }
-    let other = Descriptors::derive(&words, gateway.network, wallet.keychains.address_type().other())?;
+    let other =
+        Descriptors::derive(&words, gateway.network, wallet.keychains.address_type().other())?;
     let keeping = Arc::clone(gateway);
     let keep = move || match keeping.secrets.get(Purpose::WalletMnemonic)? {
         Some(there) if there.reveal() == words.reveal() => Ok(()),
@@ -136,7 +141,8 @@ async fn again(
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let was_withheld = wallet.addresses.is_withheld();
     if new.is_some() {
-        // Addresses are withheld from here on: the scan would miss an address that is given between here and its start.
+        // Addresses are withheld from here on: the scan would miss an address that is given between
+        // here and its start.
         wallet.withhold(true);
     }
     let begun = gateway
@@ -146,7 +152,8 @@ async fn again(
             let Some(new) = new else { return Ok(None) };
             tx.look_at_other_type(&other.external, &other.internal)?;
             let begun = tx.begin_restore(&new)?;
-            let next_index = |keychain| Ok::<_, StoreError>(tx.keychain(keychain)?.map_or(0, |(_, next)| next));
+            let next_index =
+                |keychain| Ok::<_, StoreError>(tx.keychain(keychain)?.map_or(0, |(_, next)| next));
             Ok(Some((begun, next_index(Keychain::External)?, next_index(Keychain::Internal)?)))
         })
         .await
@@ -160,7 +167,8 @@ async fn again(
     Ok(begun.map_or(Restored::WordsKept, |(restore, ..)| Restored::Again(restore)))
 }
 
-/// The height up to which blocks hold no coin of the wallet. Asks the backend, if there is one. Blocks the thread.
+/// The height up to which blocks hold no coin of the wallet. Asks the backend, if there is one.
+/// Blocks the thread.
 fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, SetupError> {
     // Addresses of both types are looked at.
     let first = if gateway.network == Network::Bitcoin { FIRST_SEGWIT } else { 0 };
@@ -168,22 +176,28 @@ fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, Se
         None => first,
         Some(Birthday::Height(height)) => height.max(first),
         Some(Birthday::Date(at)) if at > gateway.clock.now() => return Err(SetupError::Birthday),
-        Some(Birthday::Date(at)) => gateway.chain.height_before(at).map_err(SetupError::NoHeight)?.max(first),
+        Some(Birthday::Date(at)) => {
+            gateway.chain.height_before(at).map_err(SetupError::NoHeight)?.max(first)
+        }
     };
     match (gateway.chain.first_block(), gateway.chain.tip()) {
-        (Ok(kept_from), _) if kept_from > from => return Err(SetupError::Pruned { first: kept_from, from }),
+        (Ok(kept_from), _) if kept_from > from => {
+            return Err(SetupError::Pruned { first: kept_from, from });
+        }
         (_, Ok(tip)) if from > tip.height => return Err(SetupError::Birthday),
-        // If no backend answers yet, the scan begins later. It then reports a birthday that is above the best block.
+        // If no backend answers yet, the scan begins later. It then reports a birthday that is
+        // above the best block.
         (Ok(_) | Err(_), _) => {}
     }
     Ok(from.saturating_sub(1))
 }
 
-/// Stops the scan of a restored wallet. The wallet gives no addresses until a resumed or new scan has ended.
+/// Stops the scan of a restored wallet. The wallet gives no addresses until a resumed or new scan
+/// has ended.
 ///
 /// # Errors
 /// No scan is under way.
-pub(crate) async fn stop(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
+pub async fn stop(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
     set_stopped(gateway, true, actor).await
 }
 
@@ -191,11 +205,15 @@ pub(crate) async fn stop(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore,
 ///
 /// # Errors
 /// There is no stopped scan.
-pub(crate) async fn continue_restore(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
+pub async fn continue_restore(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
     set_stopped(gateway, false, actor).await
 }
 
-async fn set_stopped(gateway: &Arc<Gateway>, stopped: bool, actor: &str) -> Result<Restore, SetupError> {
+async fn set_stopped(
+    gateway: &Arc<Gateway>,
+    stopped: bool,
+    actor: &str,
+) -> Result<Restore, SetupError> {
     let (now, actor) = (gateway.clock.now(), actor.to_owned());
     let act = if stopped { "wallet restore stop" } else { "wallet restore continue" };
     let changed = gateway

@@ -1,5 +1,5 @@
-//! Wallets are made and restored on the sandbox's chain, also through other backends. An interrupted making is resumed, and the words alone find the coins
-//! that another copy received.
+//! Wallets are made and restored on the sandbox's chain, also through other backends. An
+//! interrupted making is resumed, and the words alone find the coins that another copy received.
 
 mod again;
 mod backends;
@@ -49,7 +49,8 @@ async fn beside(world: World) -> World {
     let (gateway, old) = world.into_gateway();
     drop(gateway);
     for name in ["sandbox.db", "sandbox.db-wal", "sandbox.db-shm"] {
-        let (from, to) = (old.path().join("test").join(name), folder.path().join("test").join(name));
+        let (from, to) =
+            (old.path().join("test").join(name), folder.path().join("test").join(name));
         let _ = std::fs::remove_file(&to);
         if from.exists() {
             std::fs::copy(from, to).unwrap();
@@ -74,7 +75,8 @@ async fn pays_index(world: &World, index: u32) {
     world.mine(1).await;
 }
 
-/// Customers pay the addresses with these indices, and a payout makes change. Returns the words and the balance.
+/// Customers pay the addresses with these indices, and a payout makes change. Returns the words and
+/// the balance.
 async fn has_worked(world: &World, indices: [u32; 3]) -> (Secret, u64) {
     for index in indices {
         pays_index(world, index).await;
@@ -107,7 +109,10 @@ async fn the_words_restore_all_coins_and_the_next_address() {
 
     let world = beside(world).await;
     let restored = restore(&world.gateway, request(&words, 60), BY).await.unwrap();
-    assert!(matches!(restored, Restored::Made(Restore { state: RestoreState::Awaited, birth_height: 0, .. })));
+    assert!(matches!(
+        restored,
+        Restored::Made(Restore { state: RestoreState::Awaited, birth_height: 0, .. })
+    ));
     assert_eq!(*world.gateway.wallet.get().unwrap().keychains.descriptors(), descriptors);
     assert!(world.gateway.ready_wallet().is_err(), "no address may be given before the look");
     world.look().await;
@@ -162,7 +167,10 @@ async fn a_restored_wallet_gives_no_index_twice_after_a_restart() {
     let world = beside(world).await;
     restore(&world.gateway, request(&words, 100), BY).await.unwrap();
     let world = world.reopen().await;
-    assert!(world.gateway.ready_wallet().is_err(), "a restart must not allow addresses before the look");
+    assert!(
+        world.gateway.ready_wallet().is_err(),
+        "a restart must not allow addresses before the look"
+    );
     world.look().await;
     let first = world.payment_to_wallet().await.derivation_index;
     let world = world.reopen().await;
@@ -179,7 +187,10 @@ async fn words_of_an_interrupted_making_are_used_and_not_overwritten() {
     let refused = restore(&world.gateway, request(&others(), 10), BY).await.unwrap_err();
     assert!(matches!(refused, SetupError::OtherWords(_)), "{refused}");
     assert!(!has_wallet(&world) && words_of(&world).reveal() == left.reveal());
-    assert_eq!(draft(&world.gateway, WordCount::TwentyFour).await.unwrap().words.reveal(), left.reveal());
+    assert_eq!(
+        draft(&world.gateway, WordCount::TwentyFour).await.unwrap().words.reveal(),
+        left.reveal()
+    );
     let told = keep_words(&world.gateway, WordCount::TwentyFour).await.unwrap();
     assert_eq!(told.reveal(), left.reveal());
     make(&world.gateway, BY).await.unwrap();
@@ -200,7 +211,8 @@ async fn an_existing_wallet_is_kept_and_gets_its_own_words_back() {
 
     world.gateway.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
     assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Other));
-    let repaired = RestoreRequest { words: words.clone(), birthday: None, gap: None, beside_another: false };
+    let repaired =
+        RestoreRequest { words: words.clone(), birthday: None, gap: None, beside_another: false };
     assert_eq!(restore(&world.gateway, repaired, BY).await.unwrap(), Restored::WordsKept);
     assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Fits));
     assert!(world.gateway.ready_wallet().is_ok(), "the same words start no scan");
@@ -218,7 +230,10 @@ async fn foreign_words_sign_no_payout_and_the_doctor_reports_them() {
     let payout = world.approved_payout(300_000).await;
     world.send().await;
     assert_eq!(world.outputs_of(&payout), 0);
-    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, crate::gateway::WaitCause::Keyring);
+    assert_eq!(
+        world.gateway.sending.waits_for().unwrap().cause,
+        crate::gateway::WaitCause::Keyring
+    );
     let doctor = ask(&world.app, crate::console::doctor::Doctor {}, &Actor::panel()).await.unwrap();
     let keyring = doctor.checks.iter().find(|check| check.name == "keyring").unwrap();
     assert!(!keyring.ok && keyring.message.contains("wallet restore"), "{}", keyring.message);
@@ -233,11 +248,19 @@ async fn a_draft_becomes_a_wallet_once_two_words_are_repeated() {
     let world = World::new().await;
     let shown = draft(&world.gateway, WordCount::TwentyFour).await.unwrap();
     let all: Vec<&str> = shown.words.reveal().split(' ').collect();
-    assert!(all.len() == 24 && shown.asked[0] < shown.asked[1] && shown.asked[1] <= 24 && shown.asked[0] >= 1);
+    assert!(
+        all.len() == 24
+            && shown.asked[0] < shown.asked[1]
+            && shown.asked[1] <= 24
+            && shown.asked[0] >= 1
+    );
     let told = shown.asked.map(|place| all[place - 1]);
     let wrong = confirm(&world.gateway, &shown.id, [told[0], "wrong"], BY).await.unwrap_err();
     assert!(matches!(wrong, DraftError::Wrong(place) if place == shown.asked[1]), "{wrong}");
-    assert!(!has_wallet(&world) && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none());
+    assert!(
+        !has_wallet(&world)
+            && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none()
+    );
     assert!(matches!(confirm(&world.gateway, "another", told, BY).await, Err(DraftError::Gone)));
     confirm(&world.gateway, &shown.id, told, BY).await.unwrap();
     assert_eq!(words_of(&world).reveal(), shown.words.reveal());
@@ -310,7 +333,8 @@ async fn a_server_with_few_questions_per_look_finds_all_coins() {
     let mut told = Vec::new();
     while stands(&world).state != RestoreState::Looked {
         world.look().await;
-        let restore = ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
+        let restore =
+            ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
         let (asked, to_ask) = (restore.asked, restore.to_ask);
         assert!(
             told.last().is_none_or(|(before, _)| *before < asked),

@@ -42,7 +42,10 @@ impl ChainWrapper for LimitedLooks {
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
-        let left = self.answers.remaining.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        let left =
+            self.answers
+                .remaining
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         left.map_err(|_| ChainDown::of_text("the test allows no further look".to_owned()))?;
         self.answers.given.fetch_add(1, Ordering::SeqCst);
         self.chain.look(request)

@@ -6,8 +6,8 @@ use tillgate_machine::outgoing::Proxy;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A proxy that leads every connection to `server` (an address with a port), whatever the requested name. Also returns
-/// the requested names.
+/// A proxy that leads every connection to `server` (an address with a port), whatever the requested
+/// name. Also returns the requested names.
 pub async fn leading_to(server: &str) -> (Proxy, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap();
@@ -29,7 +29,9 @@ pub async fn leading_to(server: &str) -> (Proxy, Arc<Mutex<Vec<String>>>) {
             asked.lock().unwrap().push(format!("{}:{port}", String::from_utf8_lossy(name)));
             let mut inner = TcpStream::connect(&server).await.unwrap();
             stream.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await.unwrap();
-            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut inner).await });
+            tokio::spawn(
+                async move { tokio::io::copy_bidirectional(&mut stream, &mut inner).await },
+            );
         }
     });
     (proxy, names)

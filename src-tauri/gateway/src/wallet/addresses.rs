@@ -1,8 +1,8 @@
 //! Addresses for customers, each given once. A thread of its own derives them ahead of need.
 //!
-//! The next index is kept in memory. The gateway reads its first value from the database, where a payment's row stores
-//! the index of its address. An address given to a payment that was never stored may be given again after a restart,
-//! because nobody saw it.
+//! The next index is kept in memory. The gateway reads its first value from the database, where a
+//! payment's row stores the index of its address. An address given to a payment that was never
+//! stored may be given again after a restart, because nobody saw it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,15 +17,17 @@ use tillgate_machine::threads::{Thread, Threads};
 use super::descriptor::{NotReady, WalletError};
 use super::keychain::{Address, KeychainAddresses};
 
-/// Number of addresses derived ahead: enough for a burst of five thousand payments, and half as many again.
+/// Number of addresses derived ahead: enough for a burst of five thousand payments, and half as
+/// many again.
 const AHEAD: usize = 8_192;
 
-/// Number of addresses derived before a look, beyond the given ones and those that a restored copy skips. Another copy
-/// of the wallet gives the same addresses in the same order; of this many, at least one is likely paid. A restored
-/// wallet may derive more.
+/// Number of addresses derived before a look, beyond the given ones and those that a restored copy
+/// skips. Another copy of the wallet gives the same addresses in the same order; of this many, at
+/// least one is likely paid. A restored wallet may derive more.
 const KNOWN_AHEAD: u32 = 200;
 
-/// With at least this many ready, the pool is filled only in quiet moments, so that payments get the processor.
+/// With at least this many ready, the pool is filled only in quiet moments, so that payments get
+/// the processor.
 const ENOUGH: usize = AHEAD / 4;
 
 /// Time without a request that counts as a quiet moment.
@@ -52,7 +54,8 @@ struct Shared {
     wanted: Condvar,
     /// Wakes callers that found no address ready.
     derived: Condvar,
-    /// The wallet was restored and has not looked at the whole chain: another copy may have given these addresses.
+    /// The wallet was restored and has not looked at the whole chain: another copy may have given
+    /// these addresses.
     withheld: AtomicBool,
 }
 
@@ -86,9 +89,11 @@ struct Ahead {
 }
 
 impl AddressPool {
-    /// Reads a public descriptor and starts to derive from `next_index`, the first index never given. `skipped` are
-    /// earlier ranges of indices that another copy of the wallet gave, both ends included. All of them are derived once
-    /// [`Self::wait_until_known_ahead`] has returned. A copy restored from a backup of this one skips `skip` indices, so that many more are derived ahead.
+    /// Reads a public descriptor and starts to derive from `next_index`, the first index never
+    /// given. `skipped` are earlier ranges of indices that another copy of the wallet gave, both
+    /// ends included. All of them are derived once [`Self::wait_until_known_ahead`] has returned. A
+    /// copy restored from a backup of this one skips `skip` indices, so that many more are derived
+    /// ahead.
     ///
     /// # Errors
     /// When the descriptor is not a ranged public one, or the thread cannot be started.
@@ -105,19 +110,23 @@ impl AddressPool {
         let known_ahead = usize::try_from(skip.saturating_add(KNOWN_AHEAD)).unwrap_or(usize::MAX);
         let mut ahead = Ahead { known_ahead, ..Ahead::default() };
         ahead.push(first);
-        let ahead = Mutex::new(Ahead { filling: true, is_skipped_left: !skipped.is_empty(), ..ahead });
+        let ahead =
+            Mutex::new(Ahead { filling: true, is_skipped_left: !skipped.is_empty(), ..ahead });
         let (wanted, derived, withheld) = (Condvar::new(), Condvar::new(), AtomicBool::new(false));
         let shared = Arc::new(Shared { keychain, ahead, wanted, derived, withheld });
         let worker = Arc::clone(&shared);
         let threads = Threads::default();
         let skipped = skipped.into_iter().flat_map(|(first, last)| first..=last);
         let work = move || worker.derive_ahead(next_index.saturating_add(1), skipped);
-        let thread = threads.start("the derivation of addresses", "addresses", work).map_err(WalletError::Thread)?;
+        let thread = threads
+            .start("the derivation of addresses", "addresses", work)
+            .map_err(WalletError::Thread)?;
         Ok(Self { shared, dust_limit_sats, thread, threads })
     }
 
-    /// Gives the next address, in the order of the indices, because a wallet restored elsewhere looks only a few
-    /// indices beyond the last used one. If none is ready, waits less than a millisecond for the derivation.
+    /// Gives the next address, in the order of the indices, because a wallet restored elsewhere
+    /// looks only a few indices beyond the last used one. If none is ready, waits less than a
+    /// millisecond for the derivation.
     ///
     /// # Errors
     /// When the keychain has no more addresses, and while addresses are withheld.
@@ -143,14 +152,15 @@ impl AddressPool {
         }
     }
 
-    /// The index of a script that this copy has not given, because it is only derived ahead, or skipped.
+    /// The index of a script that this copy has not given, because it is only derived ahead, or
+    /// skipped.
     #[must_use]
     pub fn index_of_ungiven(&self, script: &Script) -> Option<u32> {
         self.shared.lock().scripts.get(script).copied()
     }
 
     /// Pauses or resumes giving addresses.
-    pub(super) fn withhold(&self, withheld: bool) {
+    pub fn withhold(&self, withheld: bool) {
         let _ahead = self.shared.lock();
         self.shared.withheld.store(withheld, Ordering::SeqCst);
     }
@@ -161,7 +171,7 @@ impl AddressPool {
     }
 
     /// Derives at least this many addresses beyond the highest that was given or seen in use.
-    pub(super) fn know_ahead(&self, count: u32) {
+    pub fn know_ahead(&self, count: u32) {
         let mut ahead = self.shared.lock();
         ahead.known_ahead = ahead.known_ahead.max(usize::try_from(count).unwrap_or(usize::MAX));
         ahead.filling = true;
@@ -172,7 +182,12 @@ impl AddressPool {
     #[must_use]
     pub fn scripts_ahead(&self) -> Vec<ScriptBuf> {
         let ahead = self.shared.lock();
-        ahead.ready.iter().take(KNOWN_AHEAD as usize).map(|address| address.script.clone()).collect()
+        ahead
+            .ready
+            .iter()
+            .take(KNOWN_AHEAD as usize)
+            .map(|address| address.script.clone())
+            .collect()
     }
 
     /// The script of any index, given or not.
@@ -189,8 +204,9 @@ impl AddressPool {
         self.shared.lock().is_known()
     }
 
-    /// Waits until all skipped addresses are derived, and enough others to notice another copy of the wallet. That
-    /// takes milliseconds; with a hundred thousand skipped, seconds. Returns false if the deriving thread has ended.
+    /// Waits until all skipped addresses are derived, and enough others to notice another copy of
+    /// the wallet. That takes milliseconds; with a hundred thousand skipped, seconds. Returns false
+    /// if the deriving thread has ended.
     #[must_use]
     pub fn wait_until_known_ahead(&self) -> bool {
         let mut ahead = self.shared.lock();
@@ -203,7 +219,8 @@ impl AddressPool {
         true
     }
 
-    /// Skips all addresses up to this index, because another copy of the wallet may have given them.
+    /// Skips all addresses up to this index, because another copy of the wallet may have given
+    /// them.
     pub fn skip_to_beyond(&self, index: u32) {
         let mut ahead = self.shared.lock();
         ahead.skipped_to = ahead.skipped_to.max(Some(index));
@@ -265,7 +282,9 @@ impl Shared {
                     self.derive(&mut batch, || skipped.next());
                     let mut ahead = self.lock();
                     ahead.is_skipped_left = batch.len() == BATCH;
-                    ahead.scripts.extend(batch.drain(..).map(|address| (address.script, address.index)));
+                    ahead
+                        .scripts
+                        .extend(batch.drain(..).map(|address| (address.script, address.index)));
                 }
             }
             self.derived.notify_all();
@@ -278,14 +297,15 @@ impl Shared {
             && let Some(Ok(address)) = next().map(|index| self.keychain.derive(index))
         {
             batch.push(address);
-            // A thread that answers requests then waits for one address at most. Otherwise it would wait for the rest
-            // of a time slice, two milliseconds.
+            // A thread that answers requests then waits for one address at most. Otherwise it would
+            // wait for the rest of a time slice, two milliseconds.
             thread::yield_now();
         }
     }
 
-    /// Waits until addresses are wanted, and returns their kind; `None` when the pool is dropped. Customers' addresses
-    /// go first while few are ready. `given_before` is the count of given addresses before the last wait.
+    /// Waits until addresses are wanted, and returns their kind; `None` when the pool is dropped.
+    /// Customers' addresses go first while few are ready. `given_before` is the count of given
+    /// addresses before the last wait.
     fn wait_until_wanted(&self, given_before: &mut Option<u64>) -> Option<Wanted> {
         let mut ahead = self.lock();
         while !ahead.stopping {
@@ -297,7 +317,9 @@ impl Shared {
                 // A thread that ends counts as failed, so it waits even without work.
                 ahead.filling = false;
                 self.wanted.wait(&mut ahead);
-            } else if ahead.ready.len() < ENOUGH.max(ahead.known_ahead) || *given_before == Some(ahead.given) {
+            } else if ahead.ready.len() < ENOUGH.max(ahead.known_ahead)
+                || *given_before == Some(ahead.given)
+            {
                 return Some(Wanted::Ahead);
             } else {
                 *given_before = Some(ahead.given);
@@ -318,7 +340,8 @@ impl Ahead {
 
     /// Whether all skipped addresses and enough others are derived for a look.
     fn is_known(&self) -> bool {
-        !self.is_skipped_left && (self.ready.len() >= self.known_ahead || self.exhausted_at.is_some())
+        !self.is_skipped_left
+            && (self.ready.len() >= self.known_ahead || self.exhausted_at.is_some())
     }
 
     /// Number of addresses to have ready.

@@ -10,8 +10,8 @@ use parking_lot::RwLock;
 use super::descriptor::WalletError;
 use super::keychain::KeychainAddresses;
 
-/// Number of scripts derived beyond the used ones and those that a restored copy skips. A restored wallet may derive
-/// more.
+/// Number of scripts derived beyond the used ones and those that a restored copy skips. A restored
+/// wallet may derive more.
 const AHEAD: u32 = 200;
 
 pub struct ChangeScripts {
@@ -23,12 +23,17 @@ pub struct ChangeScripts {
 }
 
 impl ChangeScripts {
-    /// Derives all scripts before `next_index`, the first unused index, and some beyond. Those beyond include the
-    /// `skip` indices that a copy restored from a backup of this one skips.
+    /// Derives all scripts before `next_index`, the first unused index, and some beyond. Those
+    /// beyond include the `skip` indices that a copy restored from a backup of this one skips.
     ///
     /// # Errors
     /// When the descriptor is not a ranged public one.
-    pub fn derive(descriptor: &str, network: Network, next_index: u32, skip: u32) -> Result<Self, WalletError> {
+    pub fn derive(
+        descriptor: &str,
+        network: Network,
+        next_index: u32,
+        skip: u32,
+    ) -> Result<Self, WalletError> {
         let ahead = AtomicU32::new(skip.saturating_add(AHEAD));
         let keychain = KeychainAddresses::of(descriptor, network)?;
         let change = Self { keychain, known: RwLock::default(), ahead };
@@ -53,11 +58,16 @@ impl ChangeScripts {
     #[must_use]
     pub fn known_within(&self, indices: &Range<u32>) -> Vec<ScriptBuf> {
         let known = self.known.read();
-        known.iter().filter(|(_, index)| indices.contains(index)).map(|(script, _)| script.clone()).collect()
+        known
+            .iter()
+            .filter(|(_, index)| indices.contains(index))
+            .map(|(script, _)| script.clone())
+            .collect()
     }
 
-    /// Derives all scripts before `next_index`, the first unused index, and some beyond. Call it before a transaction
-    /// with a new change script leaves the machine, because the watcher finds our change by these scripts.
+    /// Derives all scripts before `next_index`, the first unused index, and some beyond. Call it
+    /// before a transaction with a new change script leaves the machine, because the watcher finds
+    /// our change by these scripts.
     ///
     /// # Errors
     /// When the keychain has no more indices.
@@ -65,7 +75,9 @@ impl ChangeScripts {
         // Derived outside the lock, because the watcher reads the map for each output that it sees.
         let first = self.count();
         let missing = first..next_index.saturating_add(self.ahead.load(Ordering::SeqCst));
-        let derived = missing.map(|index| Ok((self.script(index)?, index))).collect::<Result<Vec<_>, WalletError>>()?;
+        let derived = missing
+            .map(|index| Ok((self.script(index)?, index)))
+            .collect::<Result<Vec<_>, WalletError>>()?;
         self.known.write().extend(derived);
         Ok(())
     }
@@ -74,7 +86,7 @@ impl ChangeScripts {
     ///
     /// # Errors
     /// When the keychain has no more indices.
-    pub(super) fn know_ahead(&self, count: u32, next_index: u32) -> Result<(), WalletError> {
+    pub fn know_ahead(&self, count: u32, next_index: u32) -> Result<(), WalletError> {
         self.ahead.fetch_max(count, Ordering::SeqCst);
         self.derive_up_to(next_index)
     }
@@ -101,14 +113,16 @@ mod tests {
         let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
         let master = Xpriv::new_master(Network::Regtest, &words.to_seed("")).unwrap();
         let keychains = |keychain| Bip84(master, keychain);
-        let wallet = Wallet::create(keychains(KeychainKind::External), keychains(KeychainKind::Internal))
-            .network(Network::Regtest)
-            .create_wallet_no_persist()
-            .unwrap();
+        let wallet =
+            Wallet::create(keychains(KeychainKind::External), keychains(KeychainKind::Internal))
+                .network(Network::Regtest)
+                .create_wallet_no_persist()
+                .unwrap();
         let script = |keychain, index| wallet.peek_address(keychain, index).address.script_pubkey();
 
         let words = Secret::new(words.to_string());
-        let descriptors = Descriptors::derive(&words, Network::Regtest, AddressType::Bip84).unwrap();
+        let descriptors =
+            Descriptors::derive(&words, Network::Regtest, AddressType::Bip84).unwrap();
         let change = ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5, 0).unwrap();
         for index in 0..5 + AHEAD {
             assert_eq!(change.index_of(&script(KeychainKind::Internal, index)), Some(index));
@@ -133,7 +147,8 @@ mod tests {
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 308)), None);
 
         // A copy restored from a backup, which skips 100 indices, starts at index 105.
-        let change = ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5, 100).unwrap();
+        let change =
+            ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5, 100).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 105)), Some(105));
     }
 }

@@ -1,5 +1,5 @@
-//! The two keychains of a mnemonic (BIP39, BIP32, BIP84, BIP86): their public descriptors, and their private keys while
-//! a transaction is signed.
+//! The two keychains of a mnemonic (BIP39, BIP32, BIP84, BIP86): their public descriptors, and
+//! their private keys while a transaction is signed.
 
 use bdk_wallet::miniscript::descriptor::checksum::desc_checksum;
 use bip39::{Language, Mnemonic};
@@ -23,7 +23,9 @@ pub enum WalletError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    #[error("the wallet's words in the secret store are not a BIP39 mnemonic: restore them from your backup")]
+    #[error(
+        "the wallet's words in the secret store are not a BIP39 mnemonic: restore them from your backup"
+    )]
     BadMnemonic,
     #[error("the wallet's descriptor in the database is unreadable: restore the last backup")]
     BadDescriptor,
@@ -40,21 +42,25 @@ pub enum WalletError {
 pub enum NotReady {
     #[error("the wallet is not set up")]
     NotMade,
-    #[error("the wallet was restored, and has not looked through the whole chain yet for transactions of another copy")]
+    #[error(
+        "the wallet was restored, and has not looked through the whole chain yet for transactions of another copy"
+    )]
     NotLooked,
-    /// The address chosen for this request was skipped meanwhile, because another copy of the wallet may have given it.
+    /// The address chosen for this request was skipped meanwhile, because another copy of the
+    /// wallet may have given it.
     #[error(
         "another copy of the wallet may have given the chosen address to a customer: repeat the request for a new address"
     )]
     Skipped,
-    /// Addresses that another copy may have given are still being derived, so it is unknown whether an address is our own.
+    /// Addresses that another copy may have given are still being derived, so it is unknown whether
+    /// an address is our own.
     #[error("it is not known yet whether the address is the wallet's own: try again in a minute")]
     NotDerived,
 }
 
 /// The public descriptors of a wallet's keychains, each with its checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Descriptors {
+pub struct Descriptors {
     /// Addresses for customers.
     pub external: String,
     /// Our own change.
@@ -62,7 +68,7 @@ pub(crate) struct Descriptors {
 }
 
 /// The private keys of both keychains, for one signature. They are wiped when dropped.
-pub(super) struct PrivateKeychains {
+pub struct PrivateKeychains {
     external: PrivateKeychain,
     internal: PrivateKeychain,
     /// The public key of account 0, and its path from the master key.
@@ -77,14 +83,19 @@ pub(super) struct PrivateKeychains {
 struct PrivateKeychain(Xpriv);
 
 /// The private key of one coin, wiped when dropped.
-pub(super) struct WipedKey(pub(super) SecretKey);
+pub struct WipedKey(pub(super) SecretKey);
 
 impl Descriptors {
-    /// The descriptors of account 0, at its level (`wpkh([fp/84h/1h/0h]xpub/0/*)`), as other wallet programs read them.
+    /// The descriptors of account 0, at its level (`wpkh([fp/84h/1h/0h]xpub/0/*)`), as other wallet
+    /// programs read them.
     ///
     /// # Errors
     /// When the text is not a mnemonic.
-    pub(crate) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
+    pub fn derive(
+        mnemonic: &Secret,
+        network: Network,
+        address_type: AddressType,
+    ) -> Result<Self, WalletError> {
         let private = PrivateKeychains::derive(mnemonic, network, address_type)?;
         private.descriptors()
     }
@@ -93,15 +104,20 @@ impl Descriptors {
     ///
     /// # Errors
     /// When the descriptor in the database is malformed.
-    pub(crate) fn multipath(&self) -> Result<String, WalletError> {
+    pub fn multipath(&self) -> Result<String, WalletError> {
         let text = self.external.split('#').next().unwrap_or_default();
         with_checksum(&text.replacen("/0/*)", "/<0;1>/*)", 1))
     }
 }
 
 impl PrivateKeychains {
-    pub(super) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
-        let words = Mnemonic::parse_in(Language::English, mnemonic.reveal()).map_err(|_| WalletError::BadMnemonic)?;
+    pub fn derive(
+        mnemonic: &Secret,
+        network: Network,
+        address_type: AddressType,
+    ) -> Result<Self, WalletError> {
+        let words = Mnemonic::parse_in(Language::English, mnemonic.reveal())
+            .map_err(|_| WalletError::BadMnemonic)?;
         let mut seed = words.to_seed("");
         let master = Xpriv::new_master(network, &seed);
         seed.zeroize();
@@ -116,23 +132,35 @@ impl PrivateKeychains {
         let (external, internal) = (keychain(Keychain::External), keychain(Keychain::Internal));
         let account = Xpub::from_priv(&secp, &private);
         private.private_key.non_secure_erase();
-        Ok(Self { external: external?, internal: internal?, account, path, fingerprint, address_type, secp })
+        Ok(Self {
+            external: external?,
+            internal: internal?,
+            account,
+            path,
+            fingerprint,
+            address_type,
+            secp,
+        })
     }
 
-    pub(super) fn descriptors(&self) -> Result<Descriptors, WalletError> {
+    pub fn descriptors(&self) -> Result<Descriptors, WalletError> {
         Ok(Descriptors {
             external: self.descriptor(Keychain::External)?,
             internal: self.descriptor(Keychain::Internal)?,
         })
     }
 
-    pub(super) fn key(&self, keychain: Keychain, index: u32) -> Result<WipedKey, WalletError> {
+    pub fn key(&self, keychain: Keychain, index: u32) -> Result<WipedKey, WalletError> {
         let keychain = match keychain {
             Keychain::External => &self.external,
             Keychain::Internal => &self.internal,
         };
-        let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
-        let mut child = keychain.0.derive_priv(&self.secp, &[step]).map_err(|_| WalletError::NoAddress(index))?;
+        let step =
+            ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
+        let mut child = keychain
+            .0
+            .derive_priv(&self.secp, &[step])
+            .map_err(|_| WalletError::NoAddress(index))?;
         let key = WipedKey(child.private_key);
         child.private_key.non_secure_erase();
         Ok(key)
@@ -145,13 +173,23 @@ impl PrivateKeychains {
         };
         // The mark `h` needs no quoting in a shell.
         let path = self.path.to_string().replace('\'', "h");
-        with_checksum(&format!("{function}([{}/{path}]{}/{}/*)", self.fingerprint, self.account, step(keychain)))
+        with_checksum(&format!(
+            "{function}([{}/{path}]{}/{}/*)",
+            self.fingerprint,
+            self.account,
+            step(keychain)
+        ))
     }
 }
 
 impl PrivateKeychain {
-    fn derive(secp: &Secp256k1<All>, account: &Xpriv, keychain: Keychain) -> Result<Self, WalletError> {
-        let step = ChildNumber::from_normal_idx(step(keychain)).map_err(|_| WalletError::BadDescriptor)?;
+    fn derive(
+        secp: &Secp256k1<All>,
+        account: &Xpriv,
+        keychain: Keychain,
+    ) -> Result<Self, WalletError> {
+        let step =
+            ChildNumber::from_normal_idx(step(keychain)).map_err(|_| WalletError::BadDescriptor)?;
         account.derive_priv(secp, &[step]).map(Self).map_err(|_| WalletError::BadDescriptor)
     }
 }
@@ -165,8 +203,12 @@ const fn step(keychain: Keychain) -> u32 {
 }
 
 /// The path from the master key to the key of account 0.
-fn account_path(network: Network, address_type: AddressType) -> Result<DerivationPath, WalletError> {
-    let hardened = |index| ChildNumber::from_hardened_idx(index).map_err(|_| WalletError::BadDescriptor);
+fn account_path(
+    network: Network,
+    address_type: AddressType,
+) -> Result<DerivationPath, WalletError> {
+    let hardened =
+        |index| ChildNumber::from_hardened_idx(index).map_err(|_| WalletError::BadDescriptor);
     let purpose = match address_type {
         AddressType::Bip84 => 84,
         AddressType::Bip86 => 86,
@@ -208,10 +250,21 @@ mod tests {
         let bip84 = Descriptors::derive(&words, Network::Bitcoin, AddressType::Bip84).unwrap();
         // BIP84's own account key.
         let account = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
-        assert!(bip84.external.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/0/*)#")), "{}", bip84.external);
-        assert!(bip84.internal.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/1/*)#")), "{}", bip84.internal);
+        assert!(
+            bip84.external.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/0/*)#")),
+            "{}",
+            bip84.external
+        );
+        assert!(
+            bip84.internal.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/1/*)#")),
+            "{}",
+            bip84.internal
+        );
         let both = bip84.multipath().unwrap();
-        assert!(both.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/<0;1>/*)#")), "{both}");
+        assert!(
+            both.starts_with(&format!("wpkh([73c5da0a/84h/0h/0h]{account}/<0;1>/*)#")),
+            "{both}"
+        );
         let bip86 = Descriptors::derive(&words, Network::Regtest, AddressType::Bip86).unwrap();
         assert!(bip86.external.starts_with("tr([73c5da0a/86h/1h/0h]tpub"), "{}", bip86.external);
     }

@@ -7,11 +7,11 @@ use tillgate_machine::secrets::Secret;
 use tokio::time::Instant;
 
 /// Time for which the words are kept in memory.
-pub(crate) const DRAFT_KEPT_FOR: Duration = Duration::from_secs(15 * 60);
+pub const DRAFT_KEPT_FOR: Duration = Duration::from_secs(15 * 60);
 
 /// A wallet in the making.
 #[derive(Debug, Clone)]
-pub(crate) struct WordsDraft {
+pub struct WordsDraft {
     /// Distinguishes this draft from later ones.
     pub id: String,
     /// The words to be written down.
@@ -22,26 +22,27 @@ pub(crate) struct WordsDraft {
 
 /// The draft of a gateway, at most one.
 #[derive(Default)]
-pub(crate) struct WordsDrafts {
+pub struct WordsDrafts {
     kept: Mutex<Option<(WordsDraft, Instant)>>,
 }
 
 impl WordsDrafts {
     /// Keeps a draft in place of any earlier one.
-    pub(crate) fn put(&self, draft: WordsDraft, now: Instant) {
+    pub fn put(&self, draft: WordsDraft, now: Instant) {
         *self.kept.lock() = Some((draft, now));
     }
 
     /// The draft of this id, if it is still kept.
-    pub(crate) fn get(&self, id: &str, now: Instant) -> Option<WordsDraft> {
+    pub fn get(&self, id: &str, now: Instant) -> Option<WordsDraft> {
         let mut kept = self.kept.lock();
-        if kept.as_ref().is_some_and(|(_, at)| now.saturating_duration_since(*at) >= DRAFT_KEPT_FOR) {
+        if kept.as_ref().is_some_and(|(_, at)| now.saturating_duration_since(*at) >= DRAFT_KEPT_FOR)
+        {
             *kept = None;
         }
         kept.as_ref().filter(|(draft, _)| draft.id == id).map(|(draft, _)| draft.clone())
     }
 
-    pub(crate) fn forget(&self, id: &str) {
+    pub fn forget(&self, id: &str) {
         let mut kept = self.kept.lock();
         if kept.as_ref().is_some_and(|(draft, _)| draft.id == id) {
             *kept = None;
@@ -67,7 +68,10 @@ mod tests {
         drafts.forget("a");
         assert!(drafts.get("b", now).is_some(), "forgetting an old draft forgot the new one");
         assert!(drafts.get("b", now + DRAFT_KEPT_FOR - Duration::from_secs(1)).is_some());
-        assert!(drafts.get("b", now + DRAFT_KEPT_FOR).is_none() && drafts.kept.lock().is_none(), "the words expire");
+        assert!(
+            drafts.get("b", now + DRAFT_KEPT_FOR).is_none() && drafts.kept.lock().is_none(),
+            "the words expire"
+        );
         drafts.put(draft("c"), now);
         drafts.forget("c");
         assert!(drafts.kept.lock().is_none());

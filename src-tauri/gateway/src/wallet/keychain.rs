@@ -17,7 +17,7 @@ pub struct Address {
 }
 
 /// A descriptor, parsed once: otherwise each address would copy and check it anew.
-pub(super) struct KeychainAddresses {
+pub struct KeychainAddresses {
     /// One level above the addresses' keys.
     key: Xpub,
     /// Path from the master key to `key`.
@@ -29,11 +29,14 @@ pub(super) struct KeychainAddresses {
 
 impl KeychainAddresses {
     /// Parses `wpkh([…]xpub/0/*)` or `tr([…]xpub/0/*)`, with any one step in the place of `0`.
-    pub(super) fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
-        let descriptor: Descriptor<DescriptorPublicKey> = descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
+    pub fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
+        let descriptor: Descriptor<DescriptorPublicKey> =
+            descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
         let (key, address_type) = match &descriptor {
             Descriptor::Wpkh(wpkh) => (wpkh.as_inner(), AddressType::Bip84),
-            Descriptor::Tr(tr) if tr.tap_tree().is_none() => (tr.internal_key(), AddressType::Bip86),
+            Descriptor::Tr(tr) if tr.tap_tree().is_none() => {
+                (tr.internal_key(), AddressType::Bip86)
+            }
             _ => return Err(WalletError::BadDescriptor),
         };
         match key {
@@ -51,22 +54,29 @@ impl KeychainAddresses {
         }
     }
 
-    pub(super) const fn origin(&self) -> &DerivationPath {
+    pub const fn origin(&self) -> &DerivationPath {
         &self.origin
     }
 
-    pub(super) const fn address_type(&self) -> AddressType {
+    pub const fn address_type(&self) -> AddressType {
         self.address_type
     }
 
-    pub(super) fn derive(&self, index: u32) -> Result<Address, WalletError> {
-        let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
-        let child = self.key.ckd_pub(&self.secp, step).map_err(|_| WalletError::NoAddress(index))?;
+    pub fn derive(&self, index: u32) -> Result<Address, WalletError> {
+        let step =
+            ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
+        let child =
+            self.key.ckd_pub(&self.secp, step).map_err(|_| WalletError::NoAddress(index))?;
         let address = match self.address_type {
-            AddressType::Bip84 => bitcoin::Address::p2wpkh(&CompressedPublicKey(child.public_key), self.network),
-            AddressType::Bip86 => {
-                bitcoin::Address::p2tr(&self.secp, child.public_key.x_only_public_key().0, None, self.network)
+            AddressType::Bip84 => {
+                bitcoin::Address::p2wpkh(&CompressedPublicKey(child.public_key), self.network)
             }
+            AddressType::Bip86 => bitcoin::Address::p2tr(
+                &self.secp,
+                child.public_key.x_only_public_key().0,
+                None,
+                self.network,
+            ),
         };
         Ok(Address { index, text: address.to_string(), script: address.script_pubkey() })
     }
@@ -90,7 +100,10 @@ mod tests {
         };
         let (wpkh, tr) = (ours(AddressType::Bip84), ours(AddressType::Bip86));
         let unsigned = |descriptor: &str| descriptor.split('#').next().unwrap().to_owned();
-        assert!(KeychainAddresses::of(&wpkh, NETWORK).is_ok() && KeychainAddresses::of(&tr, NETWORK).is_ok());
+        assert!(
+            KeychainAddresses::of(&wpkh, NETWORK).is_ok()
+                && KeychainAddresses::of(&tr, NETWORK).is_ok()
+        );
         for other in [
             String::new(),
             wpkh.replacen("wpkh", "pkh", 1),

@@ -1,5 +1,5 @@
-//! The scripts of the other address type of a restored wallet's words. Its look watches them too, because the words do
-//! not say which type their coins are at.
+//! The scripts of the other address type of a restored wallet's words. Its look watches them too,
+//! because the words do not say which type their coins are at.
 
 use bitcoin::{Network, Script, ScriptBuf};
 use tillgate_store::keychains::Keychain;
@@ -8,7 +8,7 @@ use super::change::ChangeScripts;
 use super::descriptor::WalletError;
 
 /// The scripts of both keychains, up to the range of the look beyond the used ones.
-pub(crate) struct OtherType {
+pub struct OtherType {
     external: ChangeScripts,
     internal: ChangeScripts,
 }
@@ -18,7 +18,7 @@ impl OtherType {
     ///
     /// # Errors
     /// When a descriptor is malformed.
-    pub(crate) fn derive(
+    pub fn derive(
         (external, internal): &(String, String),
         network: Network,
         ends: (u32, u32),
@@ -31,7 +31,7 @@ impl OtherType {
     }
 
     /// Keychain and index of a script. Derives the scripts that the look then needs beyond it.
-    pub(crate) fn find(&self, script: &Script) -> Option<(Keychain, u32)> {
+    pub fn find(&self, script: &Script) -> Option<(Keychain, u32)> {
         let found = |keychain| self.of(keychain).index_of(script).map(|index| (keychain, index));
         let (keychain, index) = found(Keychain::External).or_else(|| found(Keychain::Internal))?;
         if let Err(error) = self.of(keychain).derive_up_to(index.saturating_add(1)) {
@@ -41,7 +41,7 @@ impl OtherType {
     }
 
     /// The script of any index; `None` beyond the end of the keychain.
-    pub(crate) fn script(&self, keychain: Keychain, index: u32) -> Option<ScriptBuf> {
+    pub fn script(&self, keychain: Keychain, index: u32) -> Option<ScriptBuf> {
         self.of(keychain).script(index).ok()
     }
 

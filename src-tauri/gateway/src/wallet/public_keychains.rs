@@ -1,4 +1,5 @@
-//! The public side of the wallet's two keychains, as stored in the database. Every signature is checked against it.
+//! The public side of the wallet's two keychains, as stored in the database. Every signature is
+//! checked against it.
 
 use bitcoin::{Network, ScriptBuf};
 use tillgate_store::keychains::Keychain;
@@ -8,7 +9,7 @@ use super::keychain::KeychainAddresses;
 use crate::settings::AddressType;
 
 /// Both stored descriptors and their scripts.
-pub(crate) struct PublicKeychains {
+pub struct PublicKeychains {
     descriptors: Descriptors,
     network: Network,
     external: KeychainAddresses,
@@ -20,7 +21,7 @@ impl PublicKeychains {
     ///
     /// # Errors
     /// When they are not two ranged public descriptors of one type.
-    pub(crate) fn of(descriptors: Descriptors, network: Network) -> Result<Self, WalletError> {
+    pub fn of(descriptors: Descriptors, network: Network) -> Result<Self, WalletError> {
         let external = KeychainAddresses::of(&descriptors.external, network)?;
         let internal = KeychainAddresses::of(&descriptors.internal, network)?;
         if external.address_type() != internal.address_type() {
@@ -29,20 +30,20 @@ impl PublicKeychains {
         Ok(Self { descriptors, network, external, internal })
     }
 
-    pub(crate) const fn descriptors(&self) -> &Descriptors {
+    pub const fn descriptors(&self) -> &Descriptors {
         &self.descriptors
     }
 
-    pub(crate) const fn network(&self) -> Network {
+    pub const fn network(&self) -> Network {
         self.network
     }
 
-    pub(crate) const fn address_type(&self) -> AddressType {
+    pub const fn address_type(&self) -> AddressType {
         self.external.address_type()
     }
 
     /// Path from the master key to the key of an address, as in `m/84'/0'/0'/0/17`.
-    pub(crate) fn path(&self, keychain: Keychain, index: u32) -> String {
+    pub fn path(&self, keychain: Keychain, index: u32) -> String {
         let keychain = match keychain {
             Keychain::External => &self.external,
             Keychain::Internal => &self.internal,
@@ -54,7 +55,7 @@ impl PublicKeychains {
     ///
     /// # Errors
     /// When the keychain has no such index.
-    pub(crate) fn script(&self, keychain: Keychain, index: u32) -> Result<ScriptBuf, WalletError> {
+    pub fn script(&self, keychain: Keychain, index: u32) -> Result<ScriptBuf, WalletError> {
         let keychain = match keychain {
             Keychain::External => &self.external,
             Keychain::Internal => &self.internal,

@@ -1,11 +1,11 @@
 //! Our own transactions: their coins, payees, fee and signatures, and a second check of the result.
 //!
-//! These are functions over values: none reads the database, asks a network or keeps a key. The caller reads the coins,
-//! and stores the result before it leaves the machine.
+//! These are functions over values: none reads the database, asks a network or keeps a key. The
+//! caller reads the coins, and stores the result before it leaves the machine.
 //!
-//! Sizes are those after signing. ECDSA signatures are ground to a low R, so a signature has 71 bytes with its sighash
-//! type; about one in a hundred is a byte shorter. So a transaction pays exactly its draft's fee, at the wanted rate or
-//! slightly more.
+//! Sizes are those after signing. ECDSA signatures are ground to a low R, so a signature has 71
+//! bytes with its sighash type; about one in a hundred is a byte shorter. So a transaction pays
+//! exactly its draft's fee, at the wanted rate or slightly more.
 
 mod build;
 mod check;
@@ -22,18 +22,18 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use build::{choose, choose_most, to_ourselves};
-pub(crate) use check::check;
-pub(crate) use coin::SpendableCoin;
-pub(crate) use draft::{Draft, Seed};
-pub(crate) use error::DraftError;
-pub(crate) use estimate::{fee_for_one, most};
-pub(crate) use fee::{FeeWanted, Paid};
-pub(crate) use funding::{FreshChange, Funding};
-pub(crate) use payee::Payee;
+pub use build::{choose, choose_most, to_ourselves};
+pub use check::check;
+pub use coin::SpendableCoin;
+pub use draft::{Draft, Seed};
+pub use error::DraftError;
+pub use estimate::{fee_for_one, most};
+pub use fee::{FeeWanted, Paid};
+pub use funding::{FreshChange, Funding};
+pub use payee::Payee;
 #[cfg(test)]
-pub(crate) use select::MAX_ANCESTORS;
-pub(crate) use select::is_worth_spending;
+pub use select::MAX_ANCESTORS;
+pub use select::is_worth_spending;
 #[cfg(test)]
-pub(crate) use sign::SignError;
-pub(crate) use sign::sign;
+pub use sign::SignError;
+pub use sign::sign;

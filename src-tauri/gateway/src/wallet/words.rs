@@ -1,4 +1,5 @@
-//! Makes the words of a wallet (BIP39), and reads words as people type them. Words are never printed.
+//! Makes the words of a wallet (BIP39), and reads words as people type them. Words are never
+//! printed.
 
 mod reading;
 
@@ -6,13 +7,13 @@ use bip39::Mnemonic;
 use zeroize::Zeroizing;
 
 use super::descriptor::WalletError;
-pub(crate) use reading::{BadWords, count, is_like_electrum, read};
+pub use reading::{BadWords, count, is_like_electrum, read};
 use tillgate_machine::entropy::Entropy;
 use tillgate_machine::secrets::Secret;
 
 /// Length of a new wallet's mnemonic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum WordCount {
+pub enum WordCount {
     /// 128 bits.
     #[default]
     Twelve,
@@ -22,7 +23,7 @@ pub(crate) enum WordCount {
 
 impl WordCount {
     /// The variant of a number of words.
-    pub(crate) const fn of(count: u32) -> Option<Self> {
+    pub const fn of(count: u32) -> Option<Self> {
         match count {
             12 => Some(Self::Twelve),
             24 => Some(Self::TwentyFour),
@@ -39,7 +40,7 @@ impl WordCount {
 }
 
 /// Makes the words of a new wallet.
-pub(crate) fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, WalletError> {
+pub fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, WalletError> {
     let mut bytes = Zeroizing::new([0u8; 32]);
     let bytes = bytes.get_mut(..count.entropy_bytes()).ok_or(WalletError::BadMnemonic)?;
     entropy.fill(bytes)?;

@@ -45,9 +45,10 @@ impl From<StoreError> for AcceptError {
     }
 }
 
-/// Accepts the coins and writes the audit row. Returns warnings for staff. `context.look.staff_accepts` must be true.
-/// `agreed_sats` is the sum that staff saw: a customer may have replaced the transaction since.
-pub(super) fn accept(
+/// Accepts the coins and writes the audit row. Returns warnings for staff.
+/// `context.look.staff_accepts` must be true. `agreed_sats` is the sum that staff saw: a customer
+/// may have replaced the transaction since.
+pub fn accept(
     outbox: &Outbox<'_>,
     context: &Context,
     id: &Id,
@@ -57,13 +58,18 @@ pub(super) fn accept(
     let tx = outbox.tx;
     let row = tx.payment(id)?.ok_or(AcceptError::NoSuchPayment(*id))?;
     let receipts = tx.receipts(row.seq)?;
-    let anomalies: Vec<Anomaly> = tx.anomalies_of_payment(row.seq)?.into_iter().map(|row| row.anomaly).collect();
+    let anomalies: Vec<Anomaly> =
+        tx.anomalies_of_payment(row.seq)?.into_iter().map(|row| row.anomaly).collect();
     let acceptable_sats = may_accept(&row.payment, &receipts, &anomalies)?;
     if let Some(agreed_sats) = agreed_sats.filter(|agreed_sats| acceptable_sats < *agreed_sats) {
-        return Err(AcceptError::Less { would: Sum(format_btc(acceptable_sats)), shown: Sum(format_btc(agreed_sats)) });
+        return Err(AcceptError::Less {
+            would: Sum(format_btc(acceptable_sats)),
+            shown: Sum(format_btc(agreed_sats)),
+        });
     }
     let (advance, warnings) =
-        payment::settle(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff)).map_err(WatchError::from)?;
+        payment::settle(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff))
+            .map_err(WatchError::from)?;
     if advance.accepted_sats.is_none() {
         return Err(AcceptRefusal::NoCoins.into());
     }

@@ -1,9 +1,10 @@
-//! Keeps transactions of others that are ancestors of our transactions. A node that dropped the whole package accepts
-//! our transaction again only together with its ancestors.
+//! Keeps transactions of others that are ancestors of our transactions. A node that dropped the
+//! whole package accepts our transaction again only together with its ancestors.
 //!
-//! Ancestors in no block, or in a block that a reorganisation may still remove, are requested once. They are kept until
-//! the descendant is settled. Requests run after the look, outside database transactions. A missing answer does not
-//! fail the look, and the request is repeated after the next block.
+//! Ancestors in no block, or in a block that a reorganisation may still remove, are requested once.
+//! They are kept until the descendant is settled. Requests run after the look, outside database
+//! transactions. A missing answer does not fail the look, and the request is repeated after the
+//! next block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,17 +23,19 @@ use super::findings::Findings;
 use super::watch_list::FOLLOWED_FOR_MS;
 use crate::gateway::Gateway;
 
-/// Most ancestors of one transaction. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin Core before 31.0
-/// accepts 25.
+/// Most ancestors of one transaction. Nodes accept clusters of 64 unconfirmed transactions; Bitcoin
+/// Core before 31.0 accepts 25.
 const ANCESTORS_MAX: usize = 63;
 
-/// Most bytes of the ancestors of one transaction: nodes relay packages up to 101 kvB, and a vB is at most four bytes.
+/// Most bytes of the ancestors of one transaction: nodes relay packages up to 101 kvB, and a vB is
+/// at most four bytes.
 const BYTES_MAX: usize = 404_000;
 
 /// Most transactions whose ancestors are requested after one look.
 const ASKED_MAX: usize = 20;
 
-/// Most parents in one request. Nodes relay transactions up to 400 kB, so an answer has at most 20 MB.
+/// Most parents in one request. Nodes relay transactions up to 400 kB, so an answer has at most 20
+/// MB.
 const PARENTS_MAX: usize = 50;
 
 /// Bytes in memory from which no further generation is requested after one look.
@@ -43,20 +46,20 @@ const ASKED_FOR: Duration = Duration::from_secs(5);
 
 /// Transactions whose ancestors were or will be requested.
 #[derive(Debug, Default)]
-pub(super) struct Ancestors {
+pub struct Ancestors {
     /// Whether the mempool transactions of an earlier run were read into `waiting`.
     has_begun: bool,
     /// Whether more requests are due than fit after one look.
     has_more: bool,
     /// Mempool transactions that may have unconfirmed ancestors.
     waiting: BTreeSet<Txid>,
-    /// Transactions whose ancestors were requested. After an incomplete answer the value is the best block of that
-    /// time; after a complete answer it is `None`.
+    /// Transactions whose ancestors were requested. After an incomplete answer the value is the
+    /// best block of that time; after a complete answer it is `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
     /// Generation of the backend at the last request.
     generation: Option<u64>,
-    /// No request is sent before this time. The pause is as long as the requests took, so that a server with a request
-    /// limit can also answer looks.
+    /// No request is sent before this time. The pause is as long as the requests took, so that a
+    /// server with a request limit can also answer looks.
     paused_until: Option<Instant>,
 }
 
@@ -77,22 +80,23 @@ struct Work {
 
 impl Ancestors {
     /// Whether requests are due even if a look finds nothing.
-    pub(super) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         !self.has_begun || self.has_more
     }
 
     /// Notes the transactions of a look that may have unconfirmed ancestors.
-    pub(super) fn note(&mut self, findings: &Findings) {
+    pub fn note(&mut self, findings: &Findings) {
         let incoming = findings.payments.values().flat_map(|affected| &affected.incoming);
         let incoming = incoming.map(|(txid, incoming)| (txid, &incoming.facts));
         let moves = findings.moves.iter().map(|(txid, moved)| (txid, &moved.facts));
-        let found = incoming.chain(moves).filter(|(_, facts)| may_have_unconfirmed_ancestors(facts));
+        let found =
+            incoming.chain(moves).filter(|(_, facts)| may_have_unconfirmed_ancestors(facts));
         self.waiting.extend(found.map(|(txid, _)| *txid));
     }
 
-    /// Requests and stores missing ancestors, and deletes those no longer needed. After a failed request, the next look
-    /// with findings tries again.
-    pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
+    /// Requests and stores missing ancestors, and deletes those no longer needed. After a failed
+    /// request, the next look with findings tries again.
+    pub async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
         let is_paused = self.paused_until.is_some_and(|until| began < until);
         let generation = gateway.chain.generation();
@@ -105,22 +109,28 @@ impl Ancestors {
             return Ok(());
         }
         let above = tip.height.saturating_sub(SETTLED_AFTER);
-        let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
+        let Work { ask, settled } =
+            gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
         let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
             true => Ok(RecentTransactions::unknown(txids)),
             false => asking.chain.recent_transactions(txids, above),
         };
         let lines = move || lines(&txs, &recent);
-        let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::Interrupted)? {
+        let lines = match tokio::task::spawn_blocking(lines)
+            .await
+            .map_err(|_| WatchError::Interrupted)?
+        {
             Ok(lines) => lines,
             Err(error) => {
                 tracing::debug!(%error, "the backend does not report the ancestors of our transactions");
                 BTreeMap::new()
             }
         };
-        self.paused_until = began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
-        let asked: Vec<(Txid, bool)> = lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
+        self.paused_until =
+            began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
+        let asked: Vec<(Txid, bool)> =
+            lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
         store(gateway, settled, lines).await?;
         for (txid, is_whole) in asked {
             let before = self.asked.insert(txid, (!is_whole).then_some(tip.hash));
@@ -134,14 +144,22 @@ impl Ancestors {
         Ok(())
     }
 
-    fn work(&mut self, gateway: &Gateway, reader: &Reader<'_>, tip: &Tip, above: u32) -> Result<Work, StoreError> {
+    fn work(
+        &mut self,
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        tip: &Tip,
+        above: u32,
+    ) -> Result<Work, StoreError> {
         if !self.has_begun {
             self.waiting.extend(reader.waiting_without_ancestors()?);
             self.has_begun = true;
         }
         let mut wanted = BTreeSet::new();
         for txid in std::mem::take(&mut self.waiting) {
-            if reader.position_of_coins(&txid)? == Some(Position::Mempool) && reader.version(&txid)?.is_none() {
+            if reader.position_of_coins(&txid)? == Some(Position::Mempool)
+                && reader.version(&txid)?.is_none()
+            {
                 self.waiting.insert(txid);
                 wanted.insert(txid);
             }
@@ -154,7 +172,8 @@ impl Ancestors {
             Some(Some(asked_at)) => *asked_at != tip.hash,
         });
         self.has_more = wanted.len() > ASKED_MAX;
-        let (again, new): (Vec<Txid>, Vec<Txid>) = wanted.into_iter().partition(|txid| self.asked.contains_key(txid));
+        let (again, new): (Vec<Txid>, Vec<Txid>) =
+            wanted.into_iter().partition(|txid| self.asked.contains_key(txid));
         let mut ask = BTreeMap::new();
         for txid in new.into_iter().chain(again).take(ASKED_MAX) {
             ask.extend(reader.stored_transaction(&txid)?.map(|tx| (txid, tx)));
@@ -164,7 +183,11 @@ impl Ancestors {
     }
 }
 
-async fn store(gateway: &Gateway, settled: Vec<Txid>, lines: BTreeMap<Txid, Line>) -> Result<(), StoreError> {
+async fn store(
+    gateway: &Gateway,
+    settled: Vec<Txid>,
+    lines: BTreeMap<Txid, Line>,
+) -> Result<(), StoreError> {
     if settled.is_empty() && lines.values().all(|line| line.ancestors.is_empty()) {
         return Ok(());
     }
@@ -181,10 +204,12 @@ async fn store(gateway: &Gateway, settled: Vec<Txid>, lines: BTreeMap<Txid, Line
 }
 
 const fn may_have_unconfirmed_ancestors(facts: &TxFacts) -> bool {
-    matches!(facts.position, TxPosition::Mempool { .. }) && !matches!(facts.unconfirmed_ancestors, Fact::No)
+    matches!(facts.position, TxPosition::Mempool { .. })
+        && !matches!(facts.unconfirmed_ancestors, Fact::No)
 }
 
-/// Finds the ancestors of each transaction that are unconfirmed or in a shallow block, one generation at a time.
+/// Finds the ancestors of each transaction that are unconfirmed or in a shallow block, one
+/// generation at a time.
 fn lines(
     txs: &BTreeMap<Txid, Transaction>,
     ask: &dyn Fn(&[Txid]) -> Result<RecentTransactions, ChainDown>,
@@ -192,12 +217,14 @@ fn lines(
     let (mut known, mut bytes) = (RecentTransactions::default(), 0usize);
     let mut asked: BTreeSet<Txid> = BTreeSet::new();
     let mut generation: BTreeSet<Txid> = txs.values().flat_map(parents).collect();
-    // The last pass requests the parents of the longest package's oldest transaction, to learn that they are deep.
+    // The last pass requests the parents of the longest package's oldest transaction, to learn that
+    // they are deep.
     for _ in 0..=ANCESTORS_MAX {
         if bytes > HELD_MAX {
             break;
         }
-        let open: Vec<Txid> = generation.iter().filter(|txid| !asked.contains(*txid)).copied().collect();
+        let open: Vec<Txid> =
+            generation.iter().filter(|txid| !asked.contains(*txid)).copied().collect();
         let (now, later) = open.split_at(open.len().min(PARENTS_MAX));
         if now.is_empty() {
             break;
@@ -247,7 +274,10 @@ fn line(tx: &Transaction, known: &RecentTransactions) -> Line {
 
 fn parents(tx: &Transaction) -> impl Iterator<Item = Txid> {
     // A coinbase transaction has no parents.
-    tx.input.iter().map(|input| input.previous_output.txid).filter(|txid| *txid != Txid::all_zeros())
+    tx.input
+        .iter()
+        .map(|input| input.previous_output.txid)
+        .filter(|txid| *txid != Txid::all_zeros())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The scripts that a look asks about, for a backend that delivers no whole blocks. They are required scripts
-//! (mainly of due payments and pending batches), hot scripts (on which transactions are likely), and the next part of an
-//! endless round over all others. This module
+//! The scripts that a look asks about, for a backend that delivers no whole blocks. They are
+//! required scripts (mainly of due payments and pending batches), hot scripts (on which
+//! transactions are likely), and the next part of an endless round over all others. This module
 //! writes nothing.
 
 use std::collections::{BTreeSet, HashMap};
@@ -26,11 +26,13 @@ const MUST_MAX: u32 = 1_000;
 /// Most scripts of the round in one look.
 const COLD_MAX: usize = 100;
 
-/// Most rows read to find these scripts: hot ones are skipped, and most scripts of a young shop are hot.
+/// Most rows read to find these scripts: hot ones are skipped, and most scripts of a young shop are
+/// hot.
 const COLD_READ_MAX: u32 = 1_000;
 
-/// Confirmations after which a transaction counts as settled: only a catastrophic reorganisation is deeper.
-pub(super) const SETTLED_AFTER: u32 = 10;
+/// Confirmations after which a transaction counts as settled: only a catastrophic reorganisation is
+/// deeper.
+pub const SETTLED_AFTER: u32 = 10;
 
 /// Payments younger than this are hot in any state: customers pay late, or twice.
 const RECENT_MS: i64 = 24 * 3_600_000;
@@ -38,8 +40,8 @@ const RECENT_MS: i64 = 24 * 3_600_000;
 /// Used change indices that stay hot.
 const CHANGE_BEHIND: u32 = 50;
 
-/// Change indices watched on each side of the next index, and after each of the highest runs of indices with coins.
-/// Another copy of the wallet uses these first.
+/// Change indices watched on each side of the next index, and after each of the highest runs of
+/// indices with coins. Another copy of the wallet uses these first.
 const CHANGES: u32 = 20;
 
 /// Interval for reading the hot scripts again; new ones are added as they are made.
@@ -48,10 +50,11 @@ const HOT_READ_EVERY_MS: i64 = 60_000;
 /// The same interval after a look found a transaction of ours.
 const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 
-pub(super) struct AskedScripts {
+pub struct AskedScripts {
     /// Scripts that the look must ask about.
     required: Vec<ScriptBuf>,
-    /// Scripts of pending batches, some of which are in `required`; `None` for the scan of a restored wallet.
+    /// Scripts of pending batches, some of which are in `required`; `None` for the scan of a
+    /// restored wallet.
     pending_scripts: Option<PendingScripts>,
     /// The next scripts of the round.
     cold: Vec<ScriptBuf>,
@@ -64,7 +67,7 @@ pub(super) struct AskedScripts {
 
 /// The round over all scripts that are not hot.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Round {
+pub struct Round {
     /// Position of the round; `None` before the database was read.
     place: Option<RoundPlace>,
     /// Whether the round ended with the last look, so that it has covered each script.
@@ -75,39 +78,44 @@ pub(super) struct Round {
 
 /// When the hot scripts were last read.
 #[derive(Debug, Default)]
-pub(super) struct HotRead {
+pub struct HotRead {
     at: Option<Timestamp>,
     has_moved: bool,
 }
 
 impl HotRead {
-    pub(super) const fn note_move(&mut self) {
+    pub const fn note_move(&mut self) {
         self.has_moved = true;
     }
 
     /// Whether the hot scripts must be read again.
-    pub(super) fn is_due(&self, now: Timestamp) -> bool {
-        let every_ms = if self.has_moved { HOT_READ_EVERY_MS_WHEN_MOVED } else { HOT_READ_EVERY_MS };
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        let every_ms =
+            if self.has_moved { HOT_READ_EVERY_MS_WHEN_MOVED } else { HOT_READ_EVERY_MS };
         // After the clock was set back, the interval would last too long.
         self.at.is_none_or(|at| now >= at.plus_ms(every_ms) || now < at)
     }
 
-    pub(super) const fn note(&mut self, now: Timestamp) {
+    pub const fn note(&mut self, now: Timestamp) {
         *self = Self { at: Some(now), has_moved: false };
     }
 }
 
 impl Round {
     /// Notes the position of the round after a look.
-    pub(super) fn advance(&mut self, place: RoundPlace, lookahead: LookaheadRound) {
+    pub fn advance(&mut self, place: RoundPlace, lookahead: LookaheadRound) {
         let went_on = self.place.is_some_and(|before| before != RoundPlace::START);
-        *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START, lookahead };
+        *self = Self {
+            place: Some(place),
+            has_ended: went_on && place == RoundPlace::START,
+            lookahead,
+        };
     }
 }
 
 impl AskedScripts {
     /// No scripts: the backend sees everything.
-    pub(super) fn nothing() -> Self {
+    pub fn nothing() -> Self {
         Self {
             required: Vec::new(),
             pending_scripts: Some(PendingScripts::default()),
@@ -119,18 +127,19 @@ impl AskedScripts {
     }
 
     /// Only these scripts, for the scan of a restored wallet.
-    pub(super) fn all_of(scripts: Vec<ScriptBuf>) -> Self {
+    pub fn all_of(scripts: Vec<ScriptBuf>) -> Self {
         Self { required: scripts, pending_scripts: None, ..Self::nothing() }
     }
 
     /// The scripts due at `at` under the last tip, and the next part of the round.
-    pub(super) fn read(
+    pub fn read(
         gateway: &Gateway,
         at: Timestamp,
         round: Round,
         batch_progress: &BatchProgress,
     ) -> Result<Self, StoreError> {
-        let place = round.place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
+        let place =
+            round.place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
         let wallet = gateway.wallet.get();
         let wallet = wallet.as_deref();
         gateway.store.read(|reader| {
@@ -163,25 +172,31 @@ impl AskedScripts {
     }
 
     /// The scripts as a part of the request to the backend.
-    pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
-        Scripts { required: &self.required, hot, cold: &self.cold, round_ended: self.round_ended, known }
+    pub fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
+        Scripts {
+            required: &self.required,
+            hot,
+            cold: &self.cold,
+            round_ended: self.round_ended,
+            known,
+        }
     }
 
-    pub(super) const fn pending_scripts(&self) -> Option<&PendingScripts> {
+    pub const fn pending_scripts(&self) -> Option<&PendingScripts> {
         self.pending_scripts.as_ref()
     }
 
-    pub(super) const fn lookahead(&self) -> LookaheadRound {
+    pub const fn lookahead(&self) -> LookaheadRound {
         self.lookahead
     }
 
-    pub(super) fn place_after(&self, cold_taken: usize) -> Option<RoundPlace> {
+    pub fn place_after(&self, cold_taken: usize) -> Option<RoundPlace> {
         self.places.get(cold_taken).or(self.places.last()).copied()
     }
 }
 
 /// Reads the hot scripts again, once all addresses ahead are derived.
-pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
+pub fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
     wait_until_known_ahead(gateway)?;
     let mark = gateway.hot.mark();
     let wallet = gateway.wallet.get();
@@ -194,7 +209,9 @@ pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchErr
         let mut ahead = wallet.map_or_else(Vec::new, |wallet| scripts_ahead(wallet, next_change));
         ahead.extend(scripts(wallet, next_changes(reader)?));
         let possible = coins.into_iter().chain(ahead).map(|script| (script, Urgency::Possible));
-        for (script, urgency) in possible.chain(reader.hot_payments(settled_height, now.plus_ms(-RECENT_MS))?) {
+        for (script, urgency) in
+            possible.chain(reader.hot_payments(settled_height, now.plus_ms(-RECENT_MS))?)
+        {
             let known = hot.entry(script).or_insert(urgency);
             *known = urgency.min(*known);
         }
@@ -204,8 +221,8 @@ pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchErr
     Ok(())
 }
 
-/// Change scripts near the next index, and addresses not given yet. Another copy of the wallet may use them, and a
-/// restored wallet finds its coins by them.
+/// Change scripts near the next index, and addresses not given yet. Another copy of the wallet may
+/// use them, and a restored wallet finds its coins by them.
 fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     let mut ahead = wallet.addresses.scripts_ahead();
     let change = next_change.saturating_sub(CHANGE_BEHIND)..next_change.saturating_add(NEAR);
@@ -213,11 +230,12 @@ fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     ahead
 }
 
-/// Change indices that another copy of the wallet may use next: those around this copy's next index, and those after
-/// each of the highest runs of indices with coins.
+/// Change indices that another copy of the wallet may use next: those around this copy's next
+/// index, and those after each of the highest runs of indices with coins.
 fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
     let next = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
-    let mut indices: BTreeSet<u32> = (next.saturating_sub(CHANGES)..next.saturating_add(CHANGES)).collect();
+    let mut indices: BTreeSet<u32> =
+        (next.saturating_sub(CHANGES)..next.saturating_add(CHANGES)).collect();
     for behind in reader.ends_of_change()? {
         indices.extend(behind..behind.saturating_add(CHANGES));
     }
@@ -225,7 +243,11 @@ fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
 }
 
 /// At most `reads` scripts of pending batches.
-fn pending_scripts(reader: &Reader<'_>, wallet: Option<&Wallet>, reads: usize) -> Result<PendingScripts, StoreError> {
+fn pending_scripts(
+    reader: &Reader<'_>,
+    wallet: Option<&Wallet>,
+    reads: usize,
+) -> Result<PendingScripts, StoreError> {
     let mut of = reader.scripts_of_pending_batches(reads.saturating_add(1))?;
     let is_cut = of.len() > reads;
     of.truncate(reads);
@@ -254,7 +276,8 @@ fn script_at(wallet: &Wallet, keychain: Keychain, index: u32) -> Option<ScriptBu
     }
 }
 
-/// The next scripts of the round that are not hot, with the position before the first and after each.
+/// The next scripts of the round that are not hot, with the position before the first and after
+/// each.
 fn cold(
     reader: &Reader<'_>,
     wallet: Option<&Wallet>,
@@ -273,7 +296,8 @@ fn cold(
             places.push(after);
         }
     }
-    // All rows were taken or hot, so the round continues after the last. Without rows, this part of the round is done.
+    // All rows were taken or hot, so the round continues after the last. Without rows, this part of
+    // the round is done.
     if let Some(last) = places.last_mut() {
         *last = if passed == place { next_part(place) } else { passed };
     }
@@ -301,7 +325,10 @@ fn next_of_round(
             Ok(of_indices(Keychain::Internal, (place.next..given).take(COLD_MAX).collect()))
         }
         RoundPart::Skipped => {
-            let ranges = reader.skipped_addresses()?.into_iter().map(|(first, last)| first.max(place.next)..=last);
+            let ranges = reader
+                .skipped_addresses()?
+                .into_iter()
+                .map(|(first, last)| first.max(place.next)..=last);
             Ok(of_indices(Keychain::External, ranges.flatten().take(COLD_MAX).collect()))
         }
     }

@@ -1,5 +1,5 @@
-//! Tracks the scripts of pending batches that the server has reported since the best block came. A server with a
-//! request limit reports them over several looks.
+//! Tracks the scripts of pending batches that the server has reported since the best block came. A
+//! server with a request limit reports them over several looks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,8 +8,9 @@ use tillgate_chain::{Covered, Tip};
 
 use crate::settlement::Due;
 
-/// Most scripts of pending batches to read. Later batches wait until earlier ones are no longer pending.
-pub(super) const SCRIPTS_MAX: usize = 10_000;
+/// Most scripts of pending batches to read. Later batches wait until earlier ones are no longer
+/// pending.
+pub const SCRIPTS_MAX: usize = 10_000;
 
 /// Most open scripts in one look: those not reported yet under the best block.
 const ASKED_MAX: usize = 500;
@@ -22,14 +23,14 @@ const STRIDE: usize = 37;
 
 /// Scripts of pending batches, each with its batch.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PendingScripts {
+pub struct PendingScripts {
     pub scripts: Vec<(i64, ScriptBuf)>,
     /// Whether pending batches have more scripts than these.
     pub is_cut: bool,
 }
 
 /// The result of a look, as far as it concerns pending batches.
-pub(super) struct LookOutcome<'a> {
+pub struct LookOutcome<'a> {
     pub tip: Tip,
     /// Whether blocks of the last look are no longer in the chain.
     pub is_other_chain: bool,
@@ -41,7 +42,7 @@ pub(super) struct LookOutcome<'a> {
 
 /// Progress of the pending batches since the best block came.
 #[derive(Debug, Clone, Default)]
-pub(super) struct BatchProgress {
+pub struct BatchProgress {
     /// The best block; `None` if unknown.
     tip: Option<BlockHash>,
     /// Scripts that the server has reported, or refuses to report.
@@ -58,14 +59,19 @@ pub(super) struct BatchProgress {
 
 impl BatchProgress {
     /// Number of scripts to read: few once all batches are settled.
-    pub(super) const fn reads(&self) -> usize {
+    pub const fn reads(&self) -> usize {
         if self.is_done { AGAIN } else { SCRIPTS_MAX }
     }
 
-    /// Scripts that the next look must ask about: open ones from a rotating start, and a few reported ones.
-    pub(super) fn to_ask(&self, pending_scripts: &PendingScripts) -> Vec<ScriptBuf> {
+    /// Scripts that the next look must ask about: open ones from a rotating start, and a few
+    /// reported ones.
+    pub fn to_ask(&self, pending_scripts: &PendingScripts) -> Vec<ScriptBuf> {
         let mut seen = HashSet::new();
-        let scripts = pending_scripts.scripts.iter().map(|(_, script)| script).filter(|script| seen.insert(*script));
+        let scripts = pending_scripts
+            .scripts
+            .iter()
+            .map(|(_, script)| script)
+            .filter(|script| seen.insert(*script));
         let (mut again, mut open): (Vec<&ScriptBuf>, Vec<&ScriptBuf>) =
             scripts.partition(|script| self.reported.contains(*script));
         for some in [&mut open, &mut again] {
@@ -75,16 +81,22 @@ impl BatchProgress {
         open.into_iter().take(ASKED_MAX).chain(again.into_iter().take(AGAIN)).cloned().collect()
     }
 
-    /// The progress after the last answer of a look is stored, and the batches that the look settles.
-    pub(super) fn after(&self, look: &LookOutcome<'_>) -> (Self, Due) {
+    /// The progress after the last answer of a look is stored, and the batches that the look
+    /// settles.
+    pub fn after(&self, look: &LookOutcome<'_>) -> (Self, Due) {
         let is_same = self.tip == Some(look.tip.hash) && !look.is_other_chain;
         let mut next = if is_same { self.clone() } else { self.without_reports() };
         next.start = self.start.wrapping_add(STRIDE);
         // The scan of a restored copy asks about other scripts.
-        let Some(pending_scripts) = look.pending_scripts else { return (self.without_reports(), Due::Nothing) };
+        let Some(pending_scripts) = look.pending_scripts else {
+            return (self.without_reports(), Due::Nothing);
+        };
         next.tip = Some(look.tip.hash);
-        let reported = |script: &&ScriptBuf| look.covered.holds(script) || look.refused.contains(*script);
-        next.reported.extend(pending_scripts.scripts.iter().map(|(_, script)| script).filter(reported).cloned());
+        let reported =
+            |script: &&ScriptBuf| look.covered.holds(script) || look.refused.contains(*script);
+        next.reported.extend(
+            pending_scripts.scripts.iter().map(|(_, script)| script).filter(reported).cloned(),
+        );
         let due = if next.is_done { Due::Nothing } else { next.due(pending_scripts) };
         match &due {
             Due::Nothing => {}
@@ -95,7 +107,7 @@ impl BatchProgress {
     }
 
     /// The progress without reported scripts, after the best block has changed or become unknown.
-    pub(super) fn without_reports(&self) -> Self {
+    pub fn without_reports(&self) -> Self {
         Self { start: self.start, done_height: self.done_height, ..Self::default() }
     }
 
@@ -131,7 +143,9 @@ mod tests {
     }
 
     fn pending_scripts(scripts: &[(i64, std::ops::Range<u32>)], is_cut: bool) -> PendingScripts {
-        let scripts = scripts.iter().flat_map(|(batch, range)| range.clone().map(|number| (*batch, script(number))));
+        let scripts = scripts
+            .iter()
+            .flat_map(|(batch, range)| range.clone().map(|number| (*batch, script(number))));
         PendingScripts { scripts: scripts.collect(), is_cut }
     }
 
@@ -144,7 +158,8 @@ mod tests {
         for _ in 0..4 {
             let asked = batch_progress.to_ask(&pending_scripts);
             let covered = Covered::Scripts(asked.into_iter().take(50).collect());
-            let (tip, refused) = (Tip { height: 1, hash, time: Timestamp::from_ms(0) }, HashSet::new());
+            let (tip, refused) =
+                (Tip { height: 1, hash, time: Timestamp::from_ms(0) }, HashSet::new());
             let outcome = LookOutcome {
                 tip,
                 is_other_chain: false,
@@ -158,16 +173,26 @@ mod tests {
         }
         assert_eq!(was_due.last(), Some(&Due::All { before: None }));
         assert!(was_due[..3].iter().all(|due| !matches!(due, Due::All { .. })), "{was_due:?}");
-        assert_eq!(was_due[..3].iter().filter(|due| **due == Due::Batches(vec![2])).count(), 1, "{was_due:?}");
+        assert_eq!(
+            was_due[..3].iter().filter(|due| **due == Due::Batches(vec![2])).count(),
+            1,
+            "{was_due:?}"
+        );
     }
 
     #[test]
     fn the_last_batch_of_a_cut_off_list_is_not_due() {
         let mut batch_progress = BatchProgress::default();
         batch_progress.reported.extend((0..10).map(script));
-        assert_eq!(batch_progress.due(&pending_scripts(&[(1, 0..5), (2, 5..10)], true)), Due::Batches(vec![1]));
+        assert_eq!(
+            batch_progress.due(&pending_scripts(&[(1, 0..5), (2, 5..10)], true)),
+            Due::Batches(vec![1])
+        );
         batch_progress.settled.insert(1);
-        assert_eq!(batch_progress.due(&pending_scripts(&[(1, 0..5), (2, 5..10)], true)), Due::Nothing);
+        assert_eq!(
+            batch_progress.due(&pending_scripts(&[(1, 0..5), (2, 5..10)], true)),
+            Due::Nothing
+        );
         assert_eq!(
             batch_progress.due(&PendingScripts::default()),
             Due::All { before: None },

@@ -1,4 +1,5 @@
-//! Staff cancels a payment that nobody has paid. Its deadline ends at once, and the next look makes it EXPIRED.
+//! Staff cancels a payment that nobody has paid. Its deadline ends at once, and the next look makes
+//! it EXPIRED.
 
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::PaymentState;
@@ -10,7 +11,6 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 /// Reason why a payment was not cancelled. Nothing was changed.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
 pub enum CancelError {
-    /// The id is no payment's.
     #[error("there is no payment {0}")]
     NoSuchPayment(Id),
     /// The payment is paid, or its time is over.
@@ -42,7 +42,7 @@ impl From<OutboxError> for CancelError {
 }
 
 /// Ends the time to pay, and writes the audit row. A look was taken just before.
-pub(super) fn cancel(outbox: &Outbox<'_>, id: &Id, actor: &str) -> Result<(), CancelError> {
+pub fn cancel(outbox: &Outbox<'_>, id: &Id, actor: &str) -> Result<(), CancelError> {
     let tx = outbox.tx;
     let row = tx.payment(id)?.ok_or(CancelError::NoSuchPayment(*id))?;
     if row.payment.state != PaymentState::New {
@@ -86,7 +86,8 @@ mod tests {
         assert!(cancelled.expires_at < payment.payment.expires_at);
         assert!(cancelled.expires_at >= payment.payment.created_at);
         assert_eq!(world.notified_field(&payment.payment.id, "status"), ["EXPIRED"]);
-        let history = world.gateway.store.read(|reader| reader.payment_history(payment.seq)).unwrap();
+        let history =
+            world.gateway.store.read(|reader| reader.payment_history(payment.seq)).unwrap();
         assert_eq!(history.last().unwrap().cause, Cause::Staff, "the history blames the clock");
         let refused = world.cancel(payment.payment.id).await;
         assert!(matches!(refused, Err(CancelError::NotNew(PaymentState::Expired))), "{refused:?}");
@@ -97,7 +98,10 @@ mod tests {
         let world = World::new().await;
         let payment = world.payment().await;
         world.cancel(payment.payment.id).await.unwrap();
-        assert!(world.reload_payment(&payment.payment.id).payment.expires_at < payment.payment.expires_at);
+        assert!(
+            world.reload_payment(&payment.payment.id).payment.expires_at
+                < payment.payment.expires_at
+        );
         world.pass_ms(1_000).await;
         assert_eq!(world.state(&payment), PaymentState::Expired);
     }
@@ -111,7 +115,8 @@ mod tests {
         world.pay(&payment, payment.payment.amount_sats).await;
         world.mine(2).await;
         assert_eq!(world.state(&payment), PaymentState::Expired);
-        let anomalies = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+        let anomalies =
+            world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
         let kinds: Vec<_> = anomalies.iter().map(|row| row.anomaly.kind).collect();
         assert_eq!(kinds, [AnomalyKind::LatePayment]);
     }
@@ -137,7 +142,10 @@ mod tests {
         let payment = world.payment().await;
         world.customer_pays(&payment, payment.payment.amount_sats);
         let refused = world.cancel(payment.payment.id).await;
-        assert!(matches!(refused, Err(CancelError::NotNew(PaymentState::Unconfirmed))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(CancelError::NotNew(PaymentState::Unconfirmed))),
+            "{refused:?}"
+        );
         let unknown = world.cancel(Id::from_bytes([7; 20])).await;
         assert!(matches!(unknown, Err(CancelError::NoSuchPayment(_))), "{unknown:?}");
     }
@@ -150,6 +158,9 @@ mod tests {
         world.sandbox().set_faults(silent).unwrap();
         let refused = world.cancel(payment.payment.id).await;
         assert!(matches!(refused, Err(CancelError::Watch(WatchError::Chain(_)))), "{refused:?}");
-        assert_eq!(world.reload_payment(&payment.payment.id).payment.expires_at, payment.payment.expires_at);
+        assert_eq!(
+            world.reload_payment(&payment.payment.id).payment.expires_at,
+            payment.payment.expires_at
+        );
     }
 }

@@ -32,9 +32,12 @@ pub enum WatchError {
         found: BlockHash,
     },
     /// Staff stopped the scan of a restored wallet.
-    #[error("the restored wallet's look through the chain was stopped: resume it, or restore the wallet once more")]
+    #[error(
+        "the restored wallet's look through the chain was stopped: resume it, or restore the wallet once more"
+    )]
     Stopped,
-    /// The birth height of a restored wallet is above the best block, so there is nothing to scan yet.
+    /// The birth height of a restored wallet is above the best block, so there is nothing to scan
+    /// yet.
     #[error(
         "the wallet was restored with a birthday above the best block, {tip_height}: the look through the chain starts once the backend has block {birth_height}; if the birthday is wrong, restore the wallet once more with another"
     )]
@@ -68,7 +71,9 @@ pub enum WatchError {
 impl From<&WatchError> for FailedLook {
     fn from(error: &WatchError) -> Self {
         let is_for_storage = match error {
-            WatchError::Store(error) | WatchError::Outbox(OutboxError::Store(error)) => error.is_passing(),
+            WatchError::Store(error) | WatchError::Outbox(OutboxError::Store(error)) => {
+                error.is_passing()
+            }
             _ => false,
         };
         Self { reason: error.telling(), is_for_storage }

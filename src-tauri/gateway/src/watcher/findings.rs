@@ -1,12 +1,13 @@
-//! Takes a view of the chain and finds the affected payments and coins. The calls block the thread and write nothing.
+//! Takes a view of the chain and finds the affected payments and coins. The calls block the thread
+//! and write nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, ScriptBuf, Txid};
 use tillgate_chain::{
-    ChainDown, Covered, Fact, Identity, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition,
-    coinbase_height,
+    ChainDown, Covered, Fact, Identity, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts,
+    TxPosition, coinbase_height,
 };
 use tillgate_domain::advance::ZeroConf;
 use tillgate_domain::closing::{Closing, Doubts, Seen};
@@ -35,12 +36,13 @@ use crate::settlement::payment::{AffectedPayment, IncomingTransaction};
 const DUE_MAX: u32 = 100_000;
 
 /// The result of one look, or of a part of it.
-pub(super) struct Findings {
+pub struct Findings {
     pub cursor: Cursor,
     pub tip: Tip,
     /// Height of the last block looked at.
     pub seen_height: u32,
-    /// The evidence so far on whether looks may close payments, and its doubts; `None` on a regtest chain.
+    /// The evidence so far on whether looks may close payments, and its doubts; `None` on a regtest
+    /// chain.
     pub closing: Option<(Closing, Doubts)>,
     /// Whether the view starts at the wallet's birth.
     pub from_start: bool,
@@ -91,10 +93,11 @@ struct Effects {
     states: Vec<ScriptState>,
 }
 
-/// Asks the backend for the changes since the look `watched`, as many as one answer holds. After the last answer, it
-/// also reads due payments from the database. `generation` is the backend's generation at the start of the look: fails
-/// if the backend was replaced since. `round` is the round over all scripts.
-pub(super) fn take(
+/// Asks the backend for the changes since the look `watched`, as many as one answer holds. After
+/// the last answer, it also reads due payments from the database. `generation` is the backend's
+/// generation at the start of the look: fails if the backend was replaced since. `round` is the
+/// round over all scripts.
+pub fn take(
     gateway: &Gateway,
     generation: u64,
     watched: Option<&WatchedChain>,
@@ -104,8 +107,9 @@ pub(super) fn take(
 ) -> Result<Findings, WatchError> {
     let cursor = watched.map(|watched| &watched.cursor);
     let chain = identity(gateway, cursor)?;
-    let (birth_height, restore) =
-        gateway.store.read(|reader| Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?)))?;
+    let (birth_height, restore) = gateway.store.read(|reader| {
+        Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?))
+    })?;
     if restore.is_some_and(|restore| restore.state == RestoreState::Stopped) {
         return Err(WatchError::Stopped);
     }
@@ -113,7 +117,9 @@ pub(super) fn take(
         restored::follow_type(gateway)?;
     }
     let begins_at_birth = restored::begins_at_birth(restore.as_ref());
-    let token = cursor.filter(|cursor| cursor.chain == chain && !begins_at_birth).map(|cursor| cursor.token.as_slice());
+    let token = cursor
+        .filter(|cursor| cursor.chain == chain && !begins_at_birth)
+        .map(|cursor| cursor.token.as_slice());
     let scan = restore.as_ref().map(|restore| Scan::of(gateway, restore)).transpose()?.flatten();
     let asked = match &scan {
         Some(scan) => AskedScripts::all_of(scan.scripts()),
@@ -146,21 +152,30 @@ pub(super) fn take(
     let mut effects = Effects::default();
     loop {
         if gateway.chain.generation() != generation {
-            return Err(ChainDown::of_text("it was replaced in the settings during the look".to_owned()).into());
+            return Err(ChainDown::of_text(
+                "it was replaced in the settings during the look".to_owned(),
+            )
+            .into());
         }
         ours.check()?;
         effects.take(&ours, &mut view)?;
-        // After a change of chain, only the last answer shows which transactions are unknown. All other looks are
-        // stored answer by answer.
+        // After a change of chain, only the last answer shows which transactions are unknown. All
+        // other looks are stored answer by answer.
         if !(view.more && ours.expects_known()) {
             break;
         }
         note_catching_up(gateway, &view, birth_height, restore.as_ref())?;
         let scripts = asked.scripts(&gateway.hot, &ours);
-        view = gateway.chain.look(&LookRequest { token: Some(&view.token), birth_height, watch: &ours, scripts })?;
+        view = gateway.chain.look(&LookRequest {
+            token: Some(&view.token),
+            birth_height,
+            watch: &ours,
+            scripts,
+        })?;
     }
-    let unknown =
-        gateway.store.read(|reader| effects.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
+    let unknown = gateway
+        .store
+        .read(|reader| effects.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
     let Effects { mut payments, moves, others, other_spends, states } = effects;
     let closing = (!chain.is_regtest()).then(|| {
         let mut closing = closing;
@@ -175,8 +190,9 @@ pub(super) fn take(
     });
     let mut zero_conf = ZeroConf::NotAsked;
     if !view.more {
-        let may_close =
-            |payment: &Payment| closing.is_none_or(|(closing, _)| closing.may_close(payment, at, view.tip.time));
+        let may_close = |payment: &Payment| {
+            closing.is_none_or(|(closing, _)| closing.may_close(payment, at, view.tip.time))
+        };
         let needs_estimate = gateway.store.read(|reader| {
             for (seq, affected) in &mut payments {
                 affected.is_covered = is_covered(reader, *seq, &view.covered)?;
@@ -188,8 +204,11 @@ pub(super) fn take(
             zero_conf = if hears { accepted_rate(gateway) } else { ZeroConf::Never };
         }
     }
-    let unreported =
-        if view.more { Vec::new() } else { gateway.store.read(|reader| unreported(reader, &view.refused))? };
+    let unreported = if view.more {
+        Vec::new()
+    } else {
+        gateway.store.read(|reader| unreported(reader, &view.refused))?
+    };
     Ok(Findings {
         cursor: Cursor { chain, token: view.token },
         tip: view.tip,
@@ -199,7 +218,9 @@ pub(super) fn take(
         restore,
         skipped: scan.as_ref().map_or_else(Vec::new, |scan| scan.skipped(&view.refused)),
         scan: scan.map(|scan| scan.progress(&view.covered, &view.refused)),
-        covers_all: !view.more && view.seen_height == view.tip.height && view.covered == Covered::Everything,
+        covers_all: !view.more
+            && view.seen_height == view.tip.height
+            && view.covered == Covered::Everything,
         more: view.more,
         zero_conf,
         payments,
@@ -219,8 +240,8 @@ pub(super) fn take(
     })
 }
 
-/// The fee rate from which transactions are accepted unconfirmed: the estimate for [`SOON_BLOCKS`]. The shop is told of
-/// an arrival before this question, and even if it has no answer.
+/// The fee rate from which transactions are accepted unconfirmed: the estimate for [`SOON_BLOCKS`].
+/// The shop is told of an arrival before this question, and even if it has no answer.
 fn accepted_rate(gateway: &Gateway) -> ZeroConf {
     let rates = gateway.chain.fee_rates(SOON_BLOCKS);
     let rates = rates.inspect_err(|error| tracing::debug!(%error, "no estimate of the fee rate"));
@@ -251,9 +272,10 @@ fn asked(
     }
 }
 
-/// The first answer of a look. If it starts at the wallet's birth, the positions of all known transactions are
-/// outdated. A backend that sees everything is then asked again, and names the transactions that it does not know. With
-/// any other backend, all blocks seen before count as removed.
+/// The first answer of a look. If it starts at the wallet's birth, the positions of all known
+/// transactions are outdated. A backend that sees everything is then asked again, and names the
+/// transactions that it does not know. With any other backend, all blocks seen before count as
+/// removed.
 fn first_view<'a>(
     gateway: &'a Gateway,
     (token, birth_height): (Option<&[u8]>, Option<u32>),
@@ -277,7 +299,8 @@ fn first_view<'a>(
     ours.begin_anew();
     if !sees_everything {
         let view = begun.map_or_else(|| look(&ours), Ok)?;
-        // A restored copy stays on the same chain. The positions of its transactions are reported script by script.
+        // A restored copy stays on the same chain. The positions of its transactions are reported
+        // script by script.
         let left_above = if is_restored { view.left_above } else { Some(0) };
         return Ok((LookAnswer { left_above, ..view }, ours));
     }
@@ -287,12 +310,14 @@ fn first_view<'a>(
     if view.from_start {
         return Ok((view, ours));
     }
-    Err(ChainDown::of_text("it reported another chain, and then the earlier one: the next look asks again".to_owned())
-        .into())
+    Err(ChainDown::of_text(
+        "it reported another chain, and then the earlier one: the next look asks again".to_owned(),
+    )
+    .into())
 }
 
-/// Treats a coinbase without a block as ruled out at its height: no other block can hold it. If its block returns, the
-/// coinbase is valid again.
+/// Treats a coinbase without a block as ruled out at its height: no other block can hold it. If its
+/// block returns, the coinbase is valid again.
 fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
         return facts;
@@ -304,7 +329,8 @@ fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
     TxFacts { conflict_in_chain: Fact::Yes, conflict_height, ..facts }
 }
 
-/// Reports the progress of a look that continues without being stored. Fails if staff stopped a restored copy's scan.
+/// Reports the progress of a look that continues without being stored. Fails if staff stopped a
+/// restored copy's scan.
 fn note_catching_up(
     gateway: &Gateway,
     view: &LookAnswer,
@@ -326,7 +352,11 @@ fn note_catching_up(
 
 impl Effects {
     /// Adds the facts of an answer. Facts about a transaction replace those of an earlier answer.
-    fn take(&mut self, ours: &OurTransactions<'_>, view: &mut LookAnswer) -> Result<(), StoreError> {
+    fn take(
+        &mut self,
+        ours: &OurTransactions<'_>,
+        view: &mut LookAnswer,
+    ) -> Result<(), StoreError> {
         for facts in std::mem::take(&mut view.txs) {
             let facts = with_lost_reward(facts, &view.tip);
             let txid = facts.tx.compute_txid();
@@ -334,14 +364,17 @@ impl Effects {
             let facts = Arc::new(facts);
             let moves_coins = found.moves_coins();
             let OurParts { payments, change, spends, others, other_spends, .. } = found;
-            // A server may invent a transaction that is in no block, and coins of the other type decide for good.
+            // A server may invent a transaction that is in no block, and coins of the other type
+            // decide for good.
             if matches!(facts.position, TxPosition::Block { .. }) {
                 self.others.extend(others);
                 self.other_spends.extend(other_spends);
             }
             for (seq, (derivation_index, outputs)) in payments {
-                let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
-                let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
+                let incoming =
+                    IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
+                let affected =
+                    self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
                 affected.incoming.insert(txid, incoming);
             }
             if moves_coins {
@@ -352,12 +385,14 @@ impl Effects {
         Ok(())
     }
 
-    /// Collects our transactions that this chain does not know, or not yet, and marks their payments as affected. The
-    /// backend names some of them, `unknown`. The others were in removed blocks above `left_above`, or were ruled out
-    /// by such blocks, and no answer of this look reports them.
+    /// Collects our transactions that this chain does not know, or not yet, and marks their
+    /// payments as affected. The backend names some of them, `unknown`. The others were in removed
+    /// blocks above `left_above`, or were ruled out by such blocks, and no answer of this look
+    /// reports them.
     ///
-    /// Without this, such a transaction or its conflict would keep gaining confirmations until a later answer. No
-    /// answer comes if the script states are lost, or the server refuses to report the script.
+    /// Without this, such a transaction or its conflict would keep gaining confirmations until a
+    /// later answer. No answer comes if the script states are lost, or the server refuses to report
+    /// the script.
     fn unknown(
         &mut self,
         reader: &Reader<'_>,
@@ -371,7 +406,8 @@ impl Effects {
         }
         for txid in &unknown {
             for seq in reader.payments_of_transaction(txid)? {
-                let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
+                let affected =
+                    self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
                 affected.unknown.insert(*txid);
             }
         }
@@ -379,7 +415,8 @@ impl Effects {
     }
 
     fn reports(&self, txid: &Txid) -> bool {
-        self.moves.contains_key(txid) || self.payments.values().any(|affected| affected.incoming.contains_key(txid))
+        self.moves.contains_key(txid)
+            || self.payments.values().any(|affected| affected.incoming.contains_key(txid))
     }
 }
 
@@ -393,18 +430,22 @@ fn add_due(
     payments: &mut BTreeMap<i64, AffectedPayment>,
 ) -> Result<bool, StoreError> {
     let mut needs_estimate = false;
-    let by_height = reader.payments_due_by_height(tip_height, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Chain));
-    let by_time = reader.payments_due_by_time(at, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Time));
-    for (seq, cause) in by_height.chain(by_time) {
-        // A payment stays unchanged if its script is not covered, or if it is due only by a distrusted clock.
+    let by_height = reader
+        .payments_due_by_height(tip_height, DUE_MAX)?
+        .into_iter()
+        .map(|seq| (seq, Cause::Chain));
+    let by_time =
+        reader.payments_due_by_time(at, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Time));
+    for (seq, mut cause) in by_height.chain(by_time) {
+        // A payment stays unchanged if its script is not covered, or if it is due only by a
+        // distrusted clock.
         if payments.contains_key(&seq) || !is_covered(reader, seq, covered)? {
             continue;
         }
-        let mut cause = cause;
         if cause == Cause::Time
             && let Some(payment) = reader.payment_by_seq(seq)?.map(|row| row.payment)
         {
-            needs_estimate |= payment.policy.confirmations == 0 && payment.paid_sats > 0 && !payment.state.is_final();
+            needs_estimate |= payment.may_be_accepted_unconfirmed();
             if payment.closed_at.is_none() && at > payment.expires_at {
                 if !may_close(&payment) {
                     continue;
@@ -435,23 +476,25 @@ fn unreported(reader: &Reader<'_>, refused: &HashSet<ScriptBuf>) -> Result<Vec<I
 fn is_covered(reader: &Reader<'_>, seq: i64, covered: &Covered) -> Result<bool, StoreError> {
     match covered {
         Covered::Everything => Ok(true),
-        Covered::Scripts(_) => Ok(reader.script_of_payment(seq)?.is_some_and(|script| covered.holds(&script))),
+        Covered::Scripts(_) => {
+            Ok(reader.script_of_payment(seq)?.is_some_and(|script| covered.holds(&script)))
+        }
     }
 }
 
 impl Findings {
     /// Whether a transaction of ours moved or a payment is due.
-    pub(super) fn affects_us(&self) -> bool {
+    pub fn affects_us(&self) -> bool {
         !(self.payments.is_empty() && self.moves.is_empty() && self.unknown.is_empty())
     }
 
     /// Whether script states, or the progress of a scan, must be stored.
-    pub(super) fn is_to_be_noted(&self) -> bool {
+    pub fn is_to_be_noted(&self) -> bool {
         !self.states.is_empty() || self.restore.is_some()
     }
 
     /// Time of the restore, if this look scans whole blocks for it.
-    pub(super) fn restored_at(&self) -> Option<Timestamp> {
+    pub fn restored_at(&self) -> Option<Timestamp> {
         self.restore.filter(|_| self.scan.is_none()).map(|restore| restore.begun_at)
     }
 }

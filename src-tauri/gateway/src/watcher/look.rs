@@ -28,12 +28,13 @@ use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::Due;
 use crate::settlement::payment::Context;
 
-/// Longest lag of the stored time of the last look. Until then, a look without findings stores nothing.
+/// Longest lag of the stored time of the last look. Until then, a look without findings stores
+/// nothing.
 const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
 
 /// Progress of the looks, behind the lock that makes them run one at a time.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub struct Progress {
     watched: Option<WatchedChain>,
     /// `looked_at` as stored in the database.
     stored_looked_at: Option<Timestamp>,
@@ -52,7 +53,7 @@ pub(super) struct Progress {
 
 /// Limit of a caller's wait for a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
+pub enum Patience {
     /// Until the look has reached the best block.
     ToTheEnd,
     /// For one answer of the backend.
@@ -68,7 +69,7 @@ pub struct LookPermit<'a> {
 
 impl Progress {
     /// Continues after the looks of an earlier run.
-    pub(super) fn after(watched: Option<WatchedChain>) -> Self {
+    pub fn after(watched: Option<WatchedChain>) -> Self {
         Self {
             stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
             watched,
@@ -85,7 +86,7 @@ impl Progress {
 }
 
 impl<'a> LookPermit<'a> {
-    pub(super) const fn new(
+    pub const fn new(
         gateway: &'a Arc<Gateway>,
         progress: MutexGuard<'a, Progress>,
         shutdown: Option<&'a CancellationToken>,
@@ -101,7 +102,7 @@ impl<'a> LookPermit<'a> {
         self.look_with(Patience::ToTheEnd).await
     }
 
-    pub(super) async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
+    pub async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
         let began = Moment::now();
         let result = match self.try_look(patience).await {
             // A payment is due again at once, so a second look follows.
@@ -118,20 +119,22 @@ impl<'a> LookPermit<'a> {
 
     /// Looks at the chain. Returns whether a payment is due again at once.
     ///
-    /// A look that needs several answers is stored part by part, which bounds memory and limits a crash's loss to one
-    /// part. Deadlines decide only with the last part.
+    /// A look that needs several answers is stored part by part, which bounds memory and limits a
+    /// crash's loss to one part. Deadlines decide only with the last part.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
         self.note_generation();
         let before = self.progress.watched.clone();
         loop {
             let findings = self.take(at).await?;
-            let is_new_tip = before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
+            let is_new_tip =
+                before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
             self.progress.ancestors.note(&findings);
             if !findings.more {
                 return self.end(findings, at, is_new_tip).await;
             }
-            let from_height = before.as_ref().map_or(findings.seen_height, |before| before.tip.height);
+            let from_height =
+                before.as_ref().map_or(findings.seen_height, |before| before.tip.height);
             let catching_up = CatchingUp {
                 from_height,
                 seen_height: findings.seen_height,
@@ -139,7 +142,8 @@ impl<'a> LookPermit<'a> {
                 restored_at: findings.restored_at(),
             };
             // This look has not ended, so the stored time stays that of the last complete look.
-            let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
+            let looked_at =
+                before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
             let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
             self.progress.batch_progress = self.progress.batch_progress.without_reports();
             self.store(findings, watched.clone(), at, Due::Nothing).await?;
@@ -171,17 +175,27 @@ impl<'a> LookPermit<'a> {
         // The look fails if the backend is no longer the one for which its scripts were read.
         let generation = self.progress.generation.unwrap_or_else(|| gateway.chain.generation());
         let batch_progress = self.progress.batch_progress.clone();
-        let take = move || findings::take(&gateway, generation, before.as_ref(), at, (round, &batch_progress), closing);
+        let take = move || {
+            findings::take(
+                &gateway,
+                generation,
+                before.as_ref(),
+                at,
+                (round, &batch_progress),
+                closing,
+            )
+        };
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::Interrupted)?
     }
 
-    /// Reads the hot scripts when they are due and the backend is asked about scripts. After a failed read they stay
-    /// due: a look that asks about no scripts would count as complete.
+    /// Reads the hot scripts when they are due and the backend is asked about scripts. After a
+    /// failed read they stay due: a look that asks about no scripts would count as complete.
     async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
         match self.gateway.chain.sees() {
             Sees::Scripts if self.progress.hot_read.is_due(at) => {}
             Sees::Scripts => return Ok(()),
-            // New scripts are not recorded as hot now. They are read when a backend that is asked about scripts is set.
+            // New scripts are not recorded as hot now. They are read when a backend that is asked
+            // about scripts is set.
             Sees::Everything => {
                 self.progress.hot_read = HotRead::default();
                 return Ok(());
@@ -195,7 +209,12 @@ impl<'a> LookPermit<'a> {
     }
 
     /// Stores the last answer of a look if it changed anything.
-    async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
+    async fn end(
+        &mut self,
+        findings: Findings,
+        at: Timestamp,
+        is_new_tip: bool,
+    ) -> Result<bool, WatchError> {
         let (closing, doubts) = findings.closing.unzip();
         self.progress.closing = closing;
         self.gateway.last_look.note_doubts(doubts.unwrap_or_default());
@@ -222,7 +241,12 @@ impl<'a> LookPermit<'a> {
         if affects_us {
             self.progress.hot_read.note_move();
         }
-        if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() || due != Due::Nothing {
+        if affects_us
+            || is_new_tip
+            || findings.from_start
+            || findings.is_to_be_noted()
+            || due != Due::Nothing
+        {
             is_due_at_once = self.store(findings, watched.clone(), at, due).await?;
         } else if self.is_worth_storing(&watched) {
             // Only progress is saved, so no change is announced.
@@ -248,8 +272,8 @@ impl<'a> LookPermit<'a> {
         Ok(is_due_at_once)
     }
 
-    /// The watched chain after a look. A look that restarted at the birth height, although a chain was watched before,
-    /// has found another chain.
+    /// The watched chain after a look. A look that restarted at the birth height, although a chain
+    /// was watched before, has found another chain.
     fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
         let before = self.progress.watched.as_ref();
         let begun_anew = self.begins_anew(findings);
@@ -263,7 +287,11 @@ impl<'a> LookPermit<'a> {
             cursor: findings.cursor.clone(),
             tip: findings.tip,
             looked_at: at,
-            begun_anew_at: if begun_anew { Some(at) } else { before.and_then(|before| before.begun_anew_at) },
+            begun_anew_at: if begun_anew {
+                Some(at)
+            } else {
+                before.and_then(|before| before.begun_anew_at)
+            },
         }
     }
 
@@ -272,34 +300,45 @@ impl<'a> LookPermit<'a> {
         findings.from_start && findings.restore.is_none() && self.progress.watched.is_some()
     }
 
-    /// Whether the stored time of the last look is too old: a look without findings is stored only now and then.
+    /// Whether the stored time of the last look is too old: a look without findings is stored only
+    /// now and then.
     fn is_worth_storing(&self, watched: &WatchedChain) -> bool {
-        self.progress
-            .stored_looked_at
-            .is_none_or(|stored_at| watched.looked_at.ms().abs_diff(stored_at.ms()) >= LOOKED_AT_STORED_EVERY_MS)
+        self.progress.stored_looked_at.is_none_or(|stored_at| {
+            watched.looked_at.ms().abs_diff(stored_at.ms()) >= LOOKED_AT_STORED_EVERY_MS
+        })
     }
 
-    pub(super) async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
+    pub async fn accept(
+        &mut self,
+        id: Id,
+        agreed_sats: Option<u64>,
+        actor: &str,
+    ) -> Result<(), AcceptError> {
         // Staff may accept known coins even while the chain does not answer.
         if let Err(error) = self.look().await
             && !matches!(error, WatchError::Chain(_))
         {
             return Err(error.into());
         }
-        let Some(watched) = self.progress.watched.as_ref() else { return Err(AcceptError::ChainNotWatched) };
-        // Uses the time of the last look: accepting is not a look, so it closes no payment by its deadline.
+        let Some(watched) = self.progress.watched.as_ref() else {
+            return Err(AcceptError::ChainNotWatched);
+        };
+        // Uses the time of the last look: accepting is not a look, so it closes no payment by its
+        // deadline.
         let context = self.context(watched.looked_at, &watched.tip, true);
         let actor = actor.to_owned();
-        let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);
+        let accept =
+            move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);
         self.warn(outbox::commit(self.gateway, Some(watched.tip.height), accept).await?);
         Ok(())
     }
 
-    pub(super) async fn cancel(&mut self, id: Id, actor: &str) -> Result<(), CancelError> {
+    pub async fn cancel(&mut self, id: Id, actor: &str) -> Result<(), CancelError> {
         // Coins that no look has seen yet prevent the cancellation.
         self.look().await?;
         let actor = actor.to_owned();
-        outbox::commit(self.gateway, None, move |outbox| cancel::cancel(outbox, &id, &actor)).await?;
+        outbox::commit(self.gateway, None, move |outbox| cancel::cancel(outbox, &id, &actor))
+            .await?;
         // `last_look` keeps the reason of a failure. The payment then expires at the next look.
         let _ = self.look().await;
         Ok(())

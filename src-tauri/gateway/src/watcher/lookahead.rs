@@ -1,5 +1,6 @@
-//! The wallet's scripts far beyond the next index, which another copy of the wallet may use. They are too many to
-//! subscribe to, so looks ask about each script once in ten minutes. This module writes nothing.
+//! The wallet's scripts far beyond the next index, which another copy of the wallet may use. They
+//! are too many to subscribe to, so looks ask about each script once in ten minutes. This module
+//! writes nothing.
 
 use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
@@ -9,7 +10,7 @@ use tillgate_store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
 /// Number of indices of each keychain, from the next index on, that every look covers.
-pub(super) const NEAR: u32 = 200;
+pub const NEAR: u32 = 200;
 
 /// Time for one round over all scripts far ahead: below ten minutes, since a look may fail.
 const ROUND_MS: u64 = 8 * 60_000;
@@ -19,7 +20,7 @@ const AT_ONCE: u64 = 100;
 
 /// Position of the round over the scripts far ahead.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LookaheadRound {
+pub struct LookaheadRound {
     keychain: Keychain,
     index: u32,
     /// Time of the last look that took scripts; `None` before the first look.
@@ -33,17 +34,19 @@ impl Default for LookaheadRound {
 }
 
 impl LookaheadRound {
-    /// The scripts whose turn is at `now`, and the position after them. The round covers `skip` scripts of each
-    /// keychain, the setting `restoreSkip`.
-    pub(super) fn take(
+    /// The scripts whose turn is at `now`, and the position after them. The round covers `skip`
+    /// scripts of each keychain, the setting `restoreSkip`.
+    pub fn take(
         self,
         reader: &Reader<'_>,
         wallet: &Wallet,
         skip: u32,
         now: Timestamp,
     ) -> Result<(Vec<ScriptBuf>, Self), StoreError> {
-        let passed_ms = self.at.map_or(0, |at| u64::try_from(now.ms().saturating_sub(at.ms())).unwrap_or(0));
-        let count = (u64::from(skip).saturating_mul(2).saturating_mul(passed_ms) / ROUND_MS).min(AT_ONCE);
+        let passed_ms =
+            self.at.map_or(0, |at| u64::try_from(now.ms().saturating_sub(at.ms())).unwrap_or(0));
+        let count =
+            (u64::from(skip).saturating_mul(2).saturating_mul(passed_ms) / ROUND_MS).min(AT_ONCE);
         // If the clock was set back, the time since the last turn starts over.
         if count == 0 && self.at.is_some_and(|at| at <= now) {
             return Ok((Vec::new(), self));

@@ -1,5 +1,5 @@
-//! Broadcasts a transaction of ours as a package with its unconfirmed ancestors. If the backend lacks parents, the kept
-//! ancestors that others made are broadcast first.
+//! Broadcasts a transaction of ours as a package with its unconfirmed ancestors. If the backend
+//! lacks parents, the kept ancestors that others made are broadcast first.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::gateway::Gateway;
 
 /// Why a broadcast has no answer.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum BroadcastError {
+pub enum BroadcastError {
     /// The backend gave no answer.
     #[error(transparent)]
     Chain(#[from] ChainDown),
@@ -20,10 +20,10 @@ pub(crate) enum BroadcastError {
     Store(#[from] StoreError),
 }
 
-/// Broadcasts a package, whose last transaction descends from the others. If the backend lacks parents, the kept
-/// ancestors are broadcast first. The answer is about the last transaction, or about the first that was refused. This
-/// call blocks the thread.
-pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
+/// Broadcasts a package, whose last transaction descends from the others. If the backend lacks
+/// parents, the kept ancestors are broadcast first. The answer is about the last transaction, or
+/// about the first that was refused. This call blocks the thread.
+pub fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
     let answer = gateway.chain.broadcast(package)?;
     if answer != Broadcast::InputsMissing {
         return Ok(answer);
@@ -32,7 +32,8 @@ pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Br
     if kept.is_empty() {
         return Ok(answer);
     }
-    // Ancestors are broadcast one by one: a node may refuse one that is mined, and still lack the next.
+    // Ancestors are broadcast one by one: a node may refuse one that is mined, and still lack the
+    // next.
     let (mut is_refused, mut is_ruled_out) = (false, None);
     for tx in &kept {
         let txid = tx.compute_txid();
@@ -46,16 +47,21 @@ pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Br
             }
         };
         match answer {
-            Broadcast::Accepted => tracing::info!(%txid, "broadcast an ancestor of our transaction again"),
+            Broadcast::Accepted => {
+                tracing::info!(%txid, "broadcast an ancestor of our transaction again")
+            }
             Broadcast::AlreadyKnown | Broadcast::InputsMissing => {}
             Broadcast::Refused(why) => {
                 tracing::info!(%txid, why, "an ancestor of our transaction was refused");
                 is_refused = true;
             }
-            ruled_out @ (Broadcast::Conflict(_) | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
+            ruled_out @ (Broadcast::Conflict(_) | Broadcast::InputsSpent) => {
+                is_ruled_out = Some(ruled_out)
+            }
         }
     }
-    // A refused ancestor may have too low a fee alone. Servers that support packages accept it with its descendants.
+    // A refused ancestor may have too low a fee alone. Servers that support packages accept it with
+    // its descendants.
     let again = if is_refused { [&kept, package].concat() } else { package.to_vec() };
     Ok(match gateway.chain.broadcast(&again)? {
         // A conflict of an ancestor also rules out the package.
@@ -64,8 +70,8 @@ pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Br
     })
 }
 
-/// Kept ancestors of a package, parents first. Twins and our own transactions are left out: only the sender broadcasts
-/// them, and it may hold them back.
+/// Kept ancestors of a package, parents first. Twins and our own transactions are left out: only
+/// the sender broadcasts them, and it may hold them back.
 fn kept_of(reader: &Reader<'_>, package: &[Transaction]) -> Result<Vec<Transaction>, StoreError> {
     let mut kept = BTreeMap::new();
     for tx in package {

@@ -17,7 +17,7 @@ use crate::settlement::payment::{self, AffectedPayment, Context};
 use crate::settlement::{self, Due, Touched};
 
 /// Most pieces in one commit, so that no commit blocks the writer for long.
-pub(super) const PIECES_PER_COMMIT: usize = 200;
+pub const PIECES_PER_COMMIT: usize = 200;
 
 /// A part of a look that is stored within one commit.
 enum Piece {
@@ -42,7 +42,8 @@ impl Piece {
         let unknown = unknown.into_iter().map(Self::Unknown);
         // Coins are stored, with payments or as change, before they are spent.
         let payments = payments.into_iter().map(|(seq, affected)| Self::Payment(seq, affected));
-        let moves: Vec<_> = moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
+        let moves: Vec<_> =
+            moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
         let changes = moves.clone().into_iter().map(|(txid, moved)| Self::Change(txid, moved));
         let moves = moves.into_iter().map(|(txid, moved)| Self::Move(txid, moved));
         unknown.chain(payments).chain(changes).chain(moves).collect()
@@ -60,8 +61,12 @@ impl Piece {
                 let (advance, warnings) = payment::settle(outbox, context, *seq, affected)?;
                 (warnings, advance.next_due_at)
             }
-            Self::Change(txid, moved) => (coins::store_created(outbox, txid, moved)?.into_iter().collect(), None),
-            Self::Move(txid, moved) => (coins::store_spends(outbox, txid, moved, touched)?.into_iter().collect(), None),
+            Self::Change(txid, moved) => {
+                (coins::store_created(outbox, txid, moved)?.into_iter().collect(), None)
+            }
+            Self::Move(txid, moved) => {
+                (coins::store_spends(outbox, txid, moved, touched)?.into_iter().collect(), None)
+            }
             Self::Unknown(txid) => {
                 coins::mark_absent(outbox, txid, touched)?;
                 (Vec::new(), None)
@@ -72,14 +77,14 @@ impl Piece {
 
 /// The outcome of a stored look.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stored {
+pub struct Stored {
     pub is_due_at_once: bool,
     pub has_found_coins: bool,
 }
 
-/// Stores a look in commits of bounded size. The last commit settles `due` and saves the watched chain. After a crash
-/// in between, the look is repeated, and its stored parts change nothing.
-pub(super) async fn store(
+/// Stores a look in commits of bounded size. The last commit settles `due` and saves the watched
+/// chain. After a crash in between, the look is repeated, and its stored parts change nothing.
+pub async fn store(
     gateway: &Arc<Gateway>,
     context: Context,
     findings: Findings,
@@ -112,12 +117,13 @@ pub(super) async fn store(
         let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
         let due = if is_last { due.clone() } else { Due::Nothing };
         let change = move |outbox: &Outbox<'_>| {
-            // `twins::match_mined` compares blocks with these heights, so they are lowered first. A repeat changes
-            // nothing.
+            // `twins::match_mined` compares blocks with these heights, so they are lowered first. A
+            // repeat changes nothing.
             if let Some(height) = known_up_to {
                 outbox.tx.lower_asked_above(height)?;
             }
-            let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
+            let (mut warnings, mut is_due_at_once, mut touched) =
+                (Vec::new(), false, Touched::default());
             for piece in &pieces {
                 let (of_piece, next_due_at) = piece.store(outbox, &context, &mut touched)?;
                 warnings.extend(of_piece);
@@ -141,7 +147,10 @@ pub(super) async fn store(
         warnings.into_iter().for_each(|warning| gateway.last_look.warn(warning));
         is_due_at_once |= some_are_due;
         if is_last {
-            return Ok(Stored { is_due_at_once, has_found_coins: restored::resume_addresses(gateway)? });
+            return Ok(Stored {
+                is_due_at_once,
+                has_found_coins: restored::resume_addresses(gateway)?,
+            });
         }
         pieces = rest;
     }

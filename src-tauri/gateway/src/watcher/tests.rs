@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::payment::Cause;
-use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
+use tillgate_domain::payment::PaymentState::{
+    self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid,
+};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch, Replace, ReplaceTo};
 use tillgate_store::anomalies::AnomalyRow;
@@ -52,7 +54,11 @@ async fn an_exact_payment_notifies_unconfirmed_then_confirmed_once() {
     assert_eq!(bodies[1]["btcTransactions"][0]["btcTxId"], txid.to_string());
     assert_eq!(bodies[1]["btcTransactions"][0]["confirmations"].to_string(), "1");
     let row = world.reload_payment(&payment.payment.id);
-    assert_eq!(bodies[1]["currentTime"], row.current_at.iso_millis(), "the notification has the stored currentTime");
+    assert_eq!(
+        bodies[1]["currentTime"],
+        row.current_at.iso_millis(),
+        "the notification has the stored currentTime"
+    );
     let told = world.notified_field(&payment.payment.id, "currentTime");
     assert!(told[0] < told[1], "{told:?}");
     assert_eq!(causes(&world, &payment), [(Unconfirmed, Cause::Chain), (Confirmed, Cause::Chain)]);
@@ -98,7 +104,8 @@ async fn a_replacement_to_the_same_address_counts_instead() {
     let world = World::new().await;
     let payment = world.payment().await;
     let first = world.pay(&payment, payment.payment.amount_sats).await;
-    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
+    let replace =
+        Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
     let second = world.sandbox().replace(first, replace, world.now_ms()).unwrap()[0];
     world.look().await;
     let bodies = world.notified(&payment.payment.id);
@@ -134,7 +141,11 @@ async fn an_evicted_transaction_counts_and_is_rebroadcast_next_block() {
     assert_eq!(world.state(&payment), Unconfirmed);
     assert_eq!(world.sandbox().status().unwrap().mempool, [], "refused until the next block");
     world.mine(1).await;
-    assert_eq!(world.sandbox().status().unwrap().mempool, [txid], "the look after the block broadcast it");
+    assert_eq!(
+        world.sandbox().status().unwrap().mempool,
+        [txid],
+        "the look after the block broadcast it"
+    );
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
     assert_eq!(world.notified(&payment.payment.id).len(), 2, "an eviction is not notified");
@@ -147,11 +158,17 @@ async fn a_restart_broadcasts_missing_transactions() {
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
     world
         .sandbox()
-        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..FaultsPatch::default() })
+        .set_faults(FaultsPatch {
+            broadcast: Some(BroadcastFault::Reject),
+            ..FaultsPatch::default()
+        })
         .unwrap();
     world.sandbox().evict(txid, world.now_ms()).unwrap();
     world.mine(1).await;
-    world.sandbox().set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Ok), ..FaultsPatch::default() }).unwrap();
+    world
+        .sandbox()
+        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Ok), ..FaultsPatch::default() })
+        .unwrap();
     world.look().await;
     assert_eq!(world.sandbox().status().unwrap().mempool, [], "an idle look broadcasts nothing");
     let world = world.reopen().await;
@@ -189,7 +206,12 @@ async fn late_coins_raise_one_anomaly_at_the_current_rate() {
     world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
     let rate = [("USD".to_owned(), Some("70000.00".to_owned()))].into();
     world.sandbox().set_rates(&rate).unwrap();
-    world.gateway.rates.refresh_once(&world.gateway.store, world.gateway.clock.now()).await.unwrap();
+    world
+        .gateway
+        .rates
+        .refresh_once(&world.gateway.store, world.gateway.clock.now())
+        .await
+        .unwrap();
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(1).await;
     assert_eq!(anomalies(&world, &payment), [], "an anomaly needs two confirmations");
@@ -197,7 +219,10 @@ async fn late_coins_raise_one_anomaly_at_the_current_rate() {
     world.mine(5).await;
     let late = anomalies(&world, &payment);
     assert_eq!(late.len(), 1);
-    assert_eq!((late[0].anomaly.kind, late[0].anomaly.txid), (AnomalyKind::LatePayment, Some(txid)));
+    assert_eq!(
+        (late[0].anomaly.kind, late[0].anomaly.txid),
+        (AnomalyKind::LatePayment, Some(txid))
+    );
     assert_eq!(late[0].rate.format(), "70000.0000");
     assert_eq!(world.notified_field(&late[0].anomaly.id, "resolution"), ["OPEN"]);
     assert_eq!(world.state(&payment), Expired);
@@ -226,18 +251,21 @@ async fn the_rate_of_an_anomaly_stays_stored_after_a_refresh() {
 #[tokio::test]
 async fn a_look_repeated_after_a_crash_stores_and_notifies_once() {
     let world = World::new().await;
-    let [paid, late, replaced] = [world.payment().await, world.payment().await, world.payment().await];
+    let [paid, late, replaced] =
+        [world.payment().await, world.payment().await, world.payment().await];
     let before = watched(&world);
     world.customer_pays(&paid, paid.payment.amount_sats);
     let first = world.pay(&replaced, replaced.payment.amount_sats).await;
-    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
+    let replace =
+        Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
     world.sandbox().replace(first, replace, world.now_ms()).unwrap();
     world.mine(2).await;
     world.pass_ms(2 * HOUR_MS).await;
     world.customer_pays(&late, 10_000);
     world.mine(2).await;
     let told = |world: &World| {
-        let mut all: Vec<_> = [&paid, &late, &replaced].map(|row| world.notified(&row.payment.id)).into();
+        let mut all: Vec<_> =
+            [&paid, &late, &replaced].map(|row| world.notified(&row.payment.id)).into();
         all.extend(anomalies(world, &late).iter().map(|row| world.notified(&row.anomaly.id)));
         all
     };
@@ -298,7 +326,10 @@ async fn days_without_a_look_make_no_coins_gone() {
 
     world
         .sandbox()
-        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..FaultsPatch::default() })
+        .set_faults(FaultsPatch {
+            broadcast: Some(BroadcastFault::Reject),
+            ..FaultsPatch::default()
+        })
         .unwrap();
     world.sandbox().evict(txid, world.now_ms()).unwrap();
     world.look().await;
@@ -315,10 +346,14 @@ async fn an_open_anomaly_follows_an_equal_replacement_silently() {
     let first = world.pay(&payment, payment.payment.amount_sats + 5_000).await;
     world.mine(2).await;
     let raised = anomalies(&world, &payment).remove(0);
-    assert_eq!((raised.anomaly.kind, raised.anomaly.txids), (AnomalyKind::Overpayment, vec![first]));
+    assert_eq!(
+        (raised.anomaly.kind, raised.anomaly.txids),
+        (AnomalyKind::Overpayment, vec![first])
+    );
 
     world.sandbox().reorg(2, true, world.now_ms()).unwrap();
-    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
+    let replace =
+        Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
     let second = world.sandbox().replace(first, replace, world.now_ms()).unwrap()[0];
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
@@ -349,6 +384,7 @@ async fn a_reversal_recounts_at_once_coins_that_were_gone() {
     assert_eq!((row.state, row.paid_sats), (Invalid, 1_000));
     assert_eq!(world.sandbox().status().unwrap().mempool, [part], "the part was broadcast again");
     let told = world.notified(&payment.payment.id);
-    let told: Vec<_> = told.iter().map(|body| format!("{} {}", body["status"], body["paidBtc"])).collect();
+    let told: Vec<_> =
+        told.iter().map(|body| format!("{} {}", body["status"], body["paidBtc"])).collect();
     assert_eq!(told[told.len() - 2..], [r#""INVALID" 0.00000000"#, r#""INVALID" 0.00001000"#]);
 }

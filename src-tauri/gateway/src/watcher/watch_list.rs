@@ -1,5 +1,5 @@
-//! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and spends of our coins. This
-//! module writes nothing.
+//! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and
+//! spends of our coins. This module writes nothing.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,14 +16,14 @@ use super::error::WatchError;
 use crate::gateway::Gateway;
 use crate::wallet::OtherType;
 
-/// Time for which an absent transaction is followed. It is well above the 14 days after which the transaction is gone.
-/// A transaction that returns later is treated as new.
-pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
+/// Time for which an absent transaction is followed. It is well above the 14 days after which the
+/// transaction is gone. A transaction that returns later is treated as new.
+pub const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 
-/// The parts of one transaction that are ours.
 #[derive(Default)]
-pub(super) struct OurParts {
-    /// Outputs to payments, by the payment's `seq`: the derivation index, and output indices (`vout`) with satoshis.
+pub struct OurParts {
+    /// Outputs to payments, by the payment's `seq`: the derivation index, and output indices
+    /// (`vout`) with satoshis.
     pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
     /// Other outputs to this wallet: our change, and addresses not given to any payment here.
     pub change: Vec<Coin>,
@@ -38,7 +38,7 @@ pub(super) struct OurParts {
 }
 
 /// Recognises our transactions by the database and the wallet.
-pub(super) struct OurTransactions<'a> {
+pub struct OurTransactions<'a> {
     gateway: &'a Gateway,
     /// Known transactions on which the backend must report.
     txids: Vec<Txid>,
@@ -60,63 +60,91 @@ pub(super) struct OurTransactions<'a> {
 }
 
 impl<'a> OurTransactions<'a> {
-    pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
+    pub fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
         let (error, is_interrupted) = (Cell::new(None), Cell::new(false));
-        let (other, made_of_other) = (gateway.wallet.get().and_then(|wallet| wallet.other()), RefCell::default());
+        let (other, made_of_other) =
+            (gateway.wallet.get().and_then(|wallet| wallet.other()), RefCell::default());
         let txids = Vec::new();
-        Ok(Self { gateway, txids, found, made, other, made_of_other, is_anew, known_up_to, error, is_interrupted })
+        Ok(Self {
+            gateway,
+            txids,
+            found,
+            made,
+            other,
+            made_of_other,
+            is_anew,
+            known_up_to,
+            error,
+            is_interrupted,
+        })
     }
 
     /// Also asks for reports on all known transactions.
-    pub(super) fn expect_all_known(&mut self) -> Result<(), StoreError> {
+    pub fn expect_all_known(&mut self) -> Result<(), StoreError> {
         self.txids = self.gateway.store.read(|reader| reader.known_transactions())?;
         Ok(())
     }
 
     /// Whether reports on known transactions are asked for.
-    pub(super) const fn expects_known(&self) -> bool {
+    pub const fn expects_known(&self) -> bool {
         !self.txids.is_empty()
     }
 
     /// Ignores stored script states from now on.
-    pub(super) fn begin_anew(&self) {
+    pub fn begin_anew(&self) {
         self.is_anew.set(true);
     }
 
     /// Treats stored heights above `height` as outdated from now on.
-    pub(super) fn know_up_to(&self, height: Option<u32>) {
+    pub fn know_up_to(&self, height: Option<u32>) {
         self.known_up_to.set(height);
     }
 
     /// The parts of a transaction that are ours, mostly found already by [`WatchList::concerns`].
-    pub(super) fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<OurParts, StoreError> {
+    pub fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<OurParts, StoreError> {
         let found = self.found.borrow_mut().remove(txid);
         let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
         self.take_out_older(&mut found, facts, txid)?;
         Ok(found)
     }
 
-    /// Takes outputs away from a payment if their block is older than the payment. Another copy of the wallet gave the
-    /// address to another customer before this copy was restored. A stored coin keeps its payee.
-    fn take_out_older(&self, found: &mut OurParts, facts: &TxFacts, txid: &Txid) -> Result<(), StoreError> {
+    /// Takes outputs away from a payment if their block is older than the payment. Another copy of
+    /// the wallet gave the address to another customer before this copy was restored. A stored coin
+    /// keeps its payee.
+    fn take_out_older(
+        &self,
+        found: &mut OurParts,
+        facts: &TxFacts,
+        txid: &Txid,
+    ) -> Result<(), StoreError> {
         let OurParts { payments, change, .. } = found;
         self.gateway.store.read(|reader| {
             for (seq, (index, outputs)) in payments.iter_mut() {
                 let given_above = reader.given_above(*seq)?.map(|height| self.known(height));
                 let is_older = match facts.position {
-                    TxPosition::Block { height, .. } => given_above.is_some_and(|given_above| height <= given_above),
+                    TxPosition::Block { height, .. } => {
+                        given_above.is_some_and(|given_above| height <= given_above)
+                    }
                     TxPosition::Mempool { .. } | TxPosition::Absent => false,
                 };
                 for (vout, amount_sats) in std::mem::take(outputs) {
                     let outpoint = OutPoint { txid: *txid, vout };
-                    let is_of_other = reader.payee_of_coin(&outpoint)?.map_or(is_older, |payee| payee.is_none());
+                    let is_of_other =
+                        reader.payee_of_coin(&outpoint)?.map_or(is_older, |payee| payee.is_none());
                     if is_of_other {
                         let (keychain, is_coinbase) = (Keychain::External, facts.tx.is_coinbase());
                         let index = *index;
-                        change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
+                        change.push(Coin {
+                            outpoint,
+                            keychain,
+                            index,
+                            payment_seq: None,
+                            amount_sats,
+                            is_coinbase,
+                        });
                     } else {
                         outputs.push((vout, amount_sats));
                     }
@@ -128,7 +156,7 @@ impl<'a> OurTransactions<'a> {
     }
 
     /// Fails if a transaction could not be classified: the view is incomplete then.
-    pub(super) fn check(&self) -> Result<(), WatchError> {
+    pub fn check(&self) -> Result<(), WatchError> {
         if self.is_interrupted.get() {
             return Err(WatchError::Interrupted);
         }
@@ -146,10 +174,22 @@ impl<'a> OurTransactions<'a> {
                 let amount_sats = output.value.to_sat();
                 let outpoint = OutPoint { txid: *txid, vout };
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
-                    found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
+                    found
+                        .payments
+                        .entry(seq)
+                        .or_insert_with(|| (index, Vec::new()))
+                        .1
+                        .push((vout, amount_sats));
                 } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
                     let is_coinbase = tx.is_coinbase();
-                    found.change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
+                    found.change.push(Coin {
+                        outpoint,
+                        keychain,
+                        index,
+                        payment_seq: None,
+                        amount_sats,
+                        is_coinbase,
+                    });
                 } else if let Some((keychain, index)) = self.of_other_type(&output.script_pubkey) {
                     found.others.push(OtherCoin { outpoint, keychain, index, amount_sats });
                     self.made_of_other.borrow_mut().insert(outpoint);
@@ -171,8 +211,9 @@ impl<'a> OurTransactions<'a> {
         self.known_up_to.get().map_or(height, |known| known.min(height))
     }
 
-    /// Keychain and index of a wallet script that no payment has. Another copy of the wallet may use scripts far beyond
-    /// this copy's. So the scripts beyond a found one are derived before the next transaction is checked.
+    /// Keychain and index of a wallet script that no payment has. Another copy of the wallet may
+    /// use scripts far beyond this copy's. So the scripts beyond a found one are derived before the
+    /// next transaction is checked.
     fn of_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
         let wallet = self.gateway.wallet.get()?;
         if let Some(index) = wallet.change.index_of(script) {
@@ -193,11 +234,17 @@ impl<'a> OurTransactions<'a> {
         self.other.as_ref()?.find(script)
     }
 
-    fn spent_of_other_type(&self, reader: &Reader<'_>, tx: &Transaction) -> Result<Vec<OutPoint>, StoreError> {
+    fn spent_of_other_type(
+        &self,
+        reader: &Reader<'_>,
+        tx: &Transaction,
+    ) -> Result<Vec<OutPoint>, StoreError> {
         let mut spent = Vec::new();
         if self.other.is_some() {
             for outpoint in tx.input.iter().map(|input| input.previous_output) {
-                if self.made_of_other.borrow().contains(&outpoint) || reader.has_other_coin(&outpoint)? {
+                if self.made_of_other.borrow().contains(&outpoint)
+                    || reader.has_other_coin(&outpoint)?
+                {
                     spent.push(outpoint);
                 }
             }
@@ -209,7 +256,9 @@ impl<'a> OurTransactions<'a> {
     fn place_in_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
         let wallet = self.gateway.wallet.get()?;
         let of_change = wallet.change.index_of(script).map(|index| (Keychain::Internal, index));
-        of_change.or_else(|| wallet.addresses.index_of_ungiven(script).map(|index| (Keychain::External, index)))
+        of_change.or_else(|| {
+            wallet.addresses.index_of_ungiven(script).map(|index| (Keychain::External, index))
+        })
     }
 
     /// The database's answer, or a default after an error, which fails the look.
@@ -258,11 +307,14 @@ impl KnownScripts for OurTransactions<'_> {
 
 impl OurParts {
     fn is_empty(&self) -> bool {
-        self.payments.is_empty() && !self.moves_coins() && self.others.is_empty() && self.other_spends.is_empty()
+        self.payments.is_empty()
+            && !self.moves_coins()
+            && self.others.is_empty()
+            && self.other_spends.is_empty()
     }
 
     /// Whether it moves coins that are no payment's.
-    pub(super) fn moves_coins(&self) -> bool {
+    pub fn moves_coins(&self) -> bool {
         !self.change.is_empty() || !self.spends.is_empty() || self.is_twin
     }
 }
@@ -303,7 +355,7 @@ impl WatchList for OurTransactions<'_> {
 ///
 /// # Errors
 /// Fails when they cannot be derived, because the program is stopping.
-pub(super) fn wait_until_known_ahead(gateway: &Gateway) -> Result<(), WatchError> {
+pub fn wait_until_known_ahead(gateway: &Gateway) -> Result<(), WatchError> {
     match gateway.wallet.get().is_none_or(|wallet| wallet.addresses.wait_until_known_ahead()) {
         true => Ok(()),
         false => Err(WatchError::Interrupted),

@@ -1,5 +1,5 @@
-//! Connections with a limit of bytes read in each attempt, counted below TLS and HTTP. A server that sends without end
-//! is cut off, even in the TLS handshake or in HTTP headers.
+//! Connections with a limit of bytes read in each attempt, counted below TLS and HTTP. A server
+//! that sends without end is cut off, even in the TLS handshake or in HTTP headers.
 
 use std::future::Future;
 use std::io;
@@ -48,7 +48,8 @@ impl TooMuch {
 #[error("it speaks TLS at this port")]
 pub struct SpeaksTls;
 
-/// Whether a server's first bytes are an alert of TLS: its answer to a client that does not begin with TLS.
+/// Whether a server's first bytes are an alert of TLS: its answer to a client that does not begin
+/// with TLS.
 pub fn begins_like_tls(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x15, 0x03])
 }
@@ -110,13 +111,20 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let (bytes_max, is_plain) = (self.bytes_max, uri.scheme_str() == Some("http"));
-        let Some(proxy) = self.proxy.clone().filter(|proxy| uri.host().is_some_and(|host| proxy.serves(host))) else {
+        let Some(proxy) =
+            self.proxy.clone().filter(|proxy| uri.host().is_some_and(|host| proxy.serves(host)))
+        else {
             let connecting = self.http.call(uri);
-            return Box::pin(async move { Ok(counted(connecting.await?.into_inner(), bytes_max, is_plain)) });
+            return Box::pin(async move {
+                Ok(counted(connecting.await?.into_inner(), bytes_max, is_plain))
+            });
         };
         let connecting = proxy.uri().map(|uri| self.http.call(uri));
         Box::pin(async move {
-            let stream = connecting?.await.map_err(|error| ProxyError::unreachable(&proxy, error))?.into_inner();
+            let stream = connecting?
+                .await
+                .map_err(|error| ProxyError::unreachable(&proxy, error))?
+                .into_inner();
             Ok(counted(proxy.through(stream, &uri).await?, bytes_max, is_plain))
         })
     }
@@ -141,7 +149,11 @@ impl Connection for Counted {
 }
 
 impl AsyncRead for Counted {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.budget.left.load(Ordering::Relaxed) == 0 {
             return Poll::Ready(Err(io::Error::other(TooMuch(self.budget.whole))));
         }
@@ -152,14 +164,19 @@ impl AsyncRead for Counted {
         if std::mem::take(&mut self.may_be_tls) && begins_like_tls(&buffer.filled()[before..]) {
             return Poll::Ready(Err(io::Error::other(SpeaksTls)));
         }
-        let _ =
-            self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(read)));
+        let _ = self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            Some(left.saturating_sub(read))
+        });
         Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for Counted {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 

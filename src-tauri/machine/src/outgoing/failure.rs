@@ -34,9 +34,13 @@ pub enum Failure {
     Other(String),
 }
 
-/// The failure of a request to `url`. Its sentence tells nothing of the URL's path or query, which may hold a secret.
+/// The failure of a request to `url`. Its sentence tells nothing of the URL's path or query, which
+/// may hold a secret.
 pub fn failure(error: &legacy::Error, url: &str) -> Failure {
-    let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    let host = url::Url::parse(url)
+        .ok()
+        .and_then(|url| url.host_str().map(str::to_owned))
+        .unwrap_or_default();
     let mut cause = error.source();
     let mut deepest = None;
     while let Some(error) = cause {
@@ -47,7 +51,9 @@ pub fn failure(error: &legacy::Error, url: &str) -> Failure {
         cause = error.source();
     }
     match deepest {
-        Some(detail) if error.is_connect() => Failure::Other(format!("no connection to {host}: {detail}")),
+        Some(detail) if error.is_connect() => {
+            Failure::Other(format!("no connection to {host}: {detail}"))
+        }
         Some(detail) => Failure::Other(format!("the server's answer makes no sense: {detail}")),
         None => Failure::Other("the request could not be sent".to_owned()),
     }
@@ -55,7 +61,10 @@ pub fn failure(error: &legacy::Error, url: &str) -> Failure {
 
 /// The failure that this one of the causes stands for.
 fn known(error: &(dyn Error + 'static), host: &str) -> Option<Failure> {
-    let insecure = |error: &rustls::Error| Failure::Insecure { host: host.to_owned(), fault: TlsFault::of(error) };
+    let insecure = |error: &rustls::Error| Failure::Insecure {
+        host: host.to_owned(),
+        fault: TlsFault::of(error),
+    };
     if let Some(proxy) = error.downcast_ref::<ProxyError>() {
         return Some(Failure::NoWay(proxy.to_string()));
     }
@@ -83,7 +92,8 @@ fn known(error: &(dyn Error + 'static), host: &str) -> Option<Failure> {
         }
         io = inner.and_then(|inner| inner.downcast_ref());
     }
-    let is_incomplete = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
+    let is_incomplete =
+        error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message);
     is_incomplete.then_some(Failure::Closed)
 }
 

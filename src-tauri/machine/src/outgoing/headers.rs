@@ -6,8 +6,8 @@ use tillgate_domain::time::Timestamp;
 
 use crate::clock::machine_now;
 
-/// Time for which the server wants no further request, in milliseconds. The header holds seconds, or a date by the
-/// server's clock.
+/// Time for which the server wants no further request, in milliseconds. The header holds seconds,
+/// or a date by the server's clock.
 pub fn retry_after_ms(headers: &HeaderMap) -> Option<i64> {
     let text = text(headers, RETRY_AFTER)?;
     if text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,6 +1,6 @@
-//! A SOCKS5 proxy (RFC 1928), such as Tor. It is given the server's name, so that no resolver of this machine learns
-//! it. The handshake reads no byte beyond the proxy's reply: the SOCKS client of `hyper-util` discards such bytes, and
-//! a ZMQ server sends first.
+//! A SOCKS5 proxy (RFC 1928), such as Tor. It is given the server's name, so that no resolver of
+//! this machine learns it. The handshake reads no byte beyond the proxy's reply: the SOCKS client
+//! of `hyper-util` discards such bytes, and a ZMQ server sends first.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -82,9 +82,13 @@ impl Proxy {
         format!("http://{}:{}", self.host, self.port).parse().map_err(|_| ProxyError::Name)
     }
 
-    /// Has the proxy behind `stream` connect to the server of `target`. Afterwards the stream carries that server's
-    /// bytes.
-    pub(super) async fn through(&self, mut stream: TcpStream, target: &Uri) -> Result<TcpStream, ProxyError> {
+    /// Has the proxy behind `stream` connect to the server of `target`. Afterwards the stream
+    /// carries that server's bytes.
+    pub(super) async fn through(
+        &self,
+        mut stream: TcpStream,
+        target: &Uri,
+    ) -> Result<TcpStream, ProxyError> {
         let request = request(target)?;
         stream.write_all(&[VERSION, 1, NO_AUTHENTICATION]).await?;
         match read::<2>(&mut stream).await? {
@@ -137,14 +141,17 @@ impl fmt::Display for Proxy {
 
 fn is_host(host: &str) -> bool {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let is_name = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
-    inner.is_some_and(|inner| inner.parse::<IpAddr>().is_ok()) || (is_name && !host.is_empty() && !is_onion(host))
+    let is_name =
+        host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+    inner.is_some_and(|inner| inner.parse::<IpAddr>().is_ok())
+        || (is_name && !host.is_empty() && !is_onion(host))
 }
 
 /// The request to connect to the server of `target` by name.
 fn request(target: &Uri) -> Result<Vec<u8>, ProxyError> {
     let host = target.host().ok_or(ProxyError::Name)?;
-    let port = target.port_u16().unwrap_or(if target.scheme_str() == Some("https") { 443 } else { 80 });
+    let port =
+        target.port_u16().unwrap_or(if target.scheme_str() == Some("https") { 443 } else { 80 });
     let mut request = vec![VERSION, CONNECT, 0];
     match host.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) => {
@@ -191,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_proxy_is_named_by_a_url_with_a_port_and_nothing_else() {
-        for text in ["socks5h://127.0.0.1:9050", "socks5h://[::1]:9050", "socks5h://tor.local:1080"] {
+        for text in ["socks5h://127.0.0.1:9050", "socks5h://[::1]:9050", "socks5h://tor.local:1080"]
+        {
             assert_eq!(text.parse::<Proxy>().map(|proxy| proxy.to_string()).as_deref(), Ok(text));
         }
         for text in [
@@ -230,7 +238,8 @@ mod tests {
         let (mut end, _) = listener.accept().await.unwrap();
         end.write_all(b"\x05\x00\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50hello").await.unwrap();
         let proxy: Proxy = "socks5h://127.0.0.1:9050".parse().unwrap();
-        let mut stream = proxy.through(stream, &"http://node.onion:28332".parse().unwrap()).await.unwrap();
+        let mut stream =
+            proxy.through(stream, &"http://node.onion:28332".parse().unwrap()).await.unwrap();
         assert_eq!(&read::<5>(&mut stream).await.unwrap(), b"hello");
     }
 }

@@ -27,13 +27,18 @@ pub(super) struct Resolver;
 
 /// Whether a host is an onion service, whose name is never asked of DNS (RFC 7686).
 pub fn is_onion(host: &str) -> bool {
-    host.trim_end_matches('.').rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("onion"))
+    host.trim_end_matches('.')
+        .rsplit('.')
+        .next()
+        .is_some_and(|last| last.eq_ignore_ascii_case("onion"))
 }
 
-/// Whether a host is this machine. A proxy does not reach such a server, and nobody overhears its traffic.
+/// Whether a host is this machine. A proxy does not reach such a server, and nobody overhears its
+/// traffic.
 pub fn is_this_machine(host: &str) -> bool {
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.to_canonical().is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// The addresses of a server; `port` becomes theirs.
@@ -90,19 +95,31 @@ mod tests {
 
     #[tokio::test]
     async fn an_onion_name_is_never_asked_of_dns() {
-        for host in ["never-asked.onion", "NEVER-ASKED.Onion", "never-asked.onion.", "sub.never-asked.onion"] {
+        for host in [
+            "never-asked.onion",
+            "NEVER-ASKED.Onion",
+            "never-asked.onion.",
+            "sub.never-asked.onion",
+        ] {
             let stream = connect(host, 50_001, None).await.unwrap_err().to_string();
             let plain = requested(&format!("http://{host}/")).await;
             let secure = requested(&format!("https://{host}/")).await;
             for told in [stream, plain, secure] {
                 let named = told.to_ascii_lowercase();
-                assert!(named.contains("never-asked.onion") && named.contains("set proxy"), "{host}: {told}");
+                assert!(
+                    named.contains("never-asked.onion") && named.contains("set proxy"),
+                    "{host}: {told}"
+                );
             }
         }
         connect("asked.invalid", 1, None).await.unwrap_err();
         requested("http://asked-by-http.invalid/").await;
         let asked = ASKED.lock().clone();
-        assert!(["asked.invalid", "asked-by-http.invalid"].iter().all(|name| asked.iter().any(|it| it == name)));
+        assert!(
+            ["asked.invalid", "asked-by-http.invalid"]
+                .iter()
+                .all(|name| asked.iter().any(|it| it == name))
+        );
         assert!(asked.iter().all(|name| !name.to_ascii_lowercase().contains("onion")), "{asked:?}");
     }
 

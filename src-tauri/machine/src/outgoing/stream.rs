@@ -22,14 +22,19 @@ pub enum Unreached {
     Server(#[from] io::Error),
 }
 
-/// Connects to a server, through `proxy` if there is one and the server is elsewhere. The proxy then resolves the name.
+/// Connects to a server, through `proxy` if there is one and the server is elsewhere. The proxy
+/// then resolves the name.
 ///
 /// # Errors
 /// When server or proxy cannot be reached.
 pub async fn connect(host: &str, port: u16, proxy: Option<&Proxy>) -> Result<TcpStream, Unreached> {
-    let Some(proxy) = proxy.filter(|proxy| proxy.serves(host)) else { return open(host, port).await };
+    let Some(proxy) = proxy.filter(|proxy| proxy.serves(host)) else {
+        return open(host, port).await;
+    };
     let (proxy_host, proxy_port) = proxy.address();
-    let stream = open(proxy_host, proxy_port).await.map_err(|error| ProxyError::unreachable(proxy, error))?;
+    let stream = open(proxy_host, proxy_port)
+        .await
+        .map_err(|error| ProxyError::unreachable(proxy, error))?;
     let target: Uri = format!("http://{host}:{port}").parse().map_err(|_| ProxyError::Name)?;
     Ok(proxy.through(stream, &target).await?)
 }
@@ -41,11 +46,13 @@ async fn open(host: &str, port: u16) -> Result<TcpStream, Unreached> {
     Ok(stream)
 }
 
-/// A stream that acknowledges received bytes at once. Linux otherwise delays an acknowledgement by 40 ms. A server without
-/// `TCP_NODELAY` holds back its second small answer until the first is acknowledged.
+/// A stream that acknowledges received bytes at once. Linux otherwise delays an acknowledgement by
+/// 40 ms. A server without `TCP_NODELAY` holds back its second small answer until the first is
+/// acknowledged.
 pub struct Prompt(pub TcpStream);
 
-/// Acknowledges the bytes that `stream` has received. The system forgets the option, so it is set at each read.
+/// Acknowledges the bytes that `stream` has received. The system forgets the option, so it is set
+/// at each read.
 pub(super) fn acknowledge(stream: &TcpStream) {
     #[cfg(target_os = "linux")]
     // Without it, answers are late and nothing else.
@@ -55,7 +62,11 @@ pub(super) fn acknowledge(stream: &TcpStream) {
 }
 
 impl AsyncRead for Prompt {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.0).poll_read(cx, buffer))?;
         acknowledge(&self.0);
         Poll::Ready(Ok(()))
@@ -63,7 +74,11 @@ impl AsyncRead for Prompt {
 }
 
 impl AsyncWrite for Prompt {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, bytes)
     }
 

@@ -52,9 +52,9 @@ impl TlsFault {
             Error::InvalidCertificate(error) => Self::Certificate(CertificateFault::of(error)),
             Error::InvalidMessage(_) => Self::NoTls,
             Error::PeerIncompatible(_)
-            | Error::AlertReceived(AlertDescription::HandshakeFailure | AlertDescription::ProtocolVersion) => {
-                Self::NothingInCommon
-            }
+            | Error::AlertReceived(
+                AlertDescription::HandshakeFailure | AlertDescription::ProtocolVersion,
+            ) => Self::NothingInCommon,
             other => Self::Other(other.to_string()),
         }
     }
@@ -73,7 +73,9 @@ impl CertificateFault {
             C::NotValidForName | C::NotValidForNameContext { .. } => Self::OtherName,
             C::Revoked => Self::Revoked,
             C::UnknownIssuer => Self::UnknownIssuer,
-            C::Other(other) if other.source().is_some_and(|source| source.is::<SelfSigned>()) => Self::SelfSigned,
+            C::Other(other) if other.source().is_some_and(|source| source.is::<SelfSigned>()) => {
+                Self::SelfSigned
+            }
             _ => Self::Unusable,
         }
     }

@@ -1,5 +1,6 @@
-//! Verifies certificates by the authorities that the system trusts, and tells self-signed ones apart. The systems'
-//! verifiers call such a certificate one of an unknown authority, or one that no server may have.
+//! Verifies certificates by the authorities that the system trusts, and tells self-signed ones
+//! apart. The systems' verifiers call such a certificate one of an unknown authority, or one that
+//! no server may have.
 
 use std::sync::Arc;
 
@@ -21,7 +22,9 @@ pub struct Verifier<V>(V);
 ///
 /// # Errors
 /// When the system's certificates cannot be read.
-pub fn by_system(provider: Arc<CryptoProvider>) -> Result<Verifier<rustls_platform_verifier::Verifier>, Error> {
+pub fn by_system(
+    provider: Arc<CryptoProvider>,
+) -> Result<Verifier<rustls_platform_verifier::Verifier>, Error> {
     rustls_platform_verifier::Verifier::new(provider).map(Verifier)
 }
 
@@ -34,13 +37,14 @@ impl<V: ServerCertVerifier> ServerCertVerifier for Verifier<V> {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verdict = self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let verdict =
+            self.0.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verdict {
-            Err(Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::Other(_)))
-                if is_self_issued(end_entity) == Some(true) =>
-            {
-                Err(Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(SelfSigned)))))
-            }
+            Err(Error::InvalidCertificate(
+                CertificateError::UnknownIssuer | CertificateError::Other(_),
+            )) if is_self_issued(end_entity) == Some(true) => Err(Error::InvalidCertificate(
+                CertificateError::Other(OtherError(Arc::new(SelfSigned))),
+            )),
             verdict => verdict,
         }
     }
@@ -68,7 +72,8 @@ impl<V: ServerCertVerifier> ServerCertVerifier for Verifier<V> {
     }
 }
 
-/// Whether a certificate names one party as issuer and subject (RFC 5280, 4.1); `None` if it cannot be parsed.
+/// Whether a certificate names one party as issuer and subject (RFC 5280, 4.1); `None` if it cannot
+/// be parsed.
 fn is_self_issued(certificate: &[u8]) -> Option<bool> {
     const VERSION: u8 = 0xa0;
     let (_, certificate, _) = element(certificate)?;
@@ -76,7 +81,8 @@ fn is_self_issued(certificate: &[u8]) -> Option<bool> {
     if rest.first() == Some(&VERSION) {
         rest = element(rest)?.2;
     }
-    // The serial number and the algorithm stand before the issuer, the validity between issuer and subject.
+    // The serial number and the algorithm stand before the issuer, the validity between issuer and
+    // subject.
     let (_, _, rest) = element(rest)?;
     let (_, _, rest) = element(rest)?;
     let (_, issuer, rest) = element(rest)?;

@@ -1,8 +1,9 @@
 //! Secrets in a file encrypted with a passphrase, for servers without a keyring.
 //!
-//! Argon2id derives the key from the passphrase, and XChaCha20-Poly1305 encrypts all secrets together. The parameters,
-//! installation and environment are in the file and authenticated. So a file of another installation does not open, and
-//! neither does a file with weakened parameters. Only the key stays in memory: each use of a secret decrypts the file.
+//! Argon2id derives the key from the passphrase, and XChaCha20-Poly1305 encrypts all secrets
+//! together. The parameters, installation and environment are in the file and authenticated. So a
+//! file of another installation does not open, and neither does a file with weakened parameters.
+//! Only the key stays in memory: each use of a secret decrypts the file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ const MEMORY_KIB: u32 = 64 * 1_024;
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-/// Upper bounds of the parameters in a file, far above Tillgate's own. Larger parameters would stall the machine.
+/// Upper bounds of the parameters in a file, far above Tillgate's own. Larger parameters would
+/// stall the machine.
 const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
 const PASSES_MAX: u32 = 100;
 
@@ -89,7 +91,9 @@ impl EncryptedFile {
         environment: Environment,
     ) -> Result<Self, SecretError> {
         if passphrase.reveal().is_empty() {
-            return Err(SecretError("the passphrase of the secrets file is empty: set TILLGATE_PASSPHRASE".to_owned()));
+            return Err(SecretError(
+                "the passphrase of the secrets file is empty: set TILLGATE_PASSPHRASE".to_owned(),
+            ));
         }
         match read(file)? {
             Some(sealed) => Self::unseal(file, sealed, passphrase, installation, environment),
@@ -129,20 +133,37 @@ impl EncryptedFile {
         environment: Environment,
     ) -> Result<Self, SecretError> {
         let header = &sealed.header;
-        if header.tillgate_secrets != VERSION || header.kdf != "argon2id" || header.cipher != "xchacha20poly1305" {
-            return Err(wrong(file, "has a form that this program does not know: install the newer Tillgate again"));
+        if header.tillgate_secrets != VERSION
+            || header.kdf != "argon2id"
+            || header.cipher != "xchacha20poly1305"
+        {
+            return Err(wrong(
+                file,
+                "has a form that this program does not know: install the newer Tillgate again",
+            ));
         }
-        if header.installation != installation.to_string() || header.environment != environment.as_str() {
-            return Err(wrong(file, "holds the secrets of another installation or environment: name the right file"));
+        if header.installation != installation.to_string()
+            || header.environment != environment.as_str()
+        {
+            return Err(wrong(
+                file,
+                "holds the secrets of another installation or environment: name the right file",
+            ));
         }
         let key = header.key(file, passphrase)?;
-        let opened = Self { file: file.to_owned(), header: sealed.header.clone(), key, changing: Mutex::default() };
+        let opened = Self {
+            file: file.to_owned(),
+            header: sealed.header.clone(),
+            key,
+            changing: Mutex::default(),
+        };
         opened.opened(&sealed)?;
         Ok(opened)
     }
 
     fn secrets(&self) -> Result<Secrets, SecretError> {
-        let sealed = read(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
+        let sealed =
+            read(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
         if sealed.header != self.header {
             return Err(wrong(
                 &self.file,
@@ -154,18 +175,20 @@ impl EncryptedFile {
 
     fn opened(&self, sealed: &Sealed) -> Result<Secrets, SecretError> {
         let file = &self.file;
-        let nonce: [u8; NONCE_BYTES] = decoded(&sealed.nonce).ok_or_else(|| wrong(file, "is damaged"))?;
+        let nonce: [u8; NONCE_BYTES] =
+            decoded(&sealed.nonce).ok_or_else(|| wrong(file, "is damaged"))?;
         let bytes = BASE64.decode(&sealed.sealed).map_err(|_| wrong(file, "is damaged"))?;
         let payload = Payload { msg: &bytes, aad: &self.header.bytes(file)? };
-        let opened = cipher(&self.key)
-            .decrypt(&nonce.into(), payload)
-            .map_err(|_| wrong(file, "does not open: the passphrase is wrong, or the file was changed"))?;
+        let opened = cipher(&self.key).decrypt(&nonce.into(), payload).map_err(|_| {
+            wrong(file, "does not open: the passphrase is wrong, or the file was changed")
+        })?;
         serde_json::from_slice(&Zeroizing::new(opened)).map_err(|_| wrong(file, "is damaged"))
     }
 
     fn write(&self, secrets: &Secrets) -> Result<(), SecretError> {
         let text = Zeroizing::new(
-            serde_json::to_vec(secrets).map_err(|error| failed(&self.file, "cannot be written", &error))?,
+            serde_json::to_vec(secrets)
+                .map_err(|error| failed(&self.file, "cannot be written", &error))?,
         );
         // A nonce of 192 random bits never repeats.
         let nonce = random::<NONCE_BYTES>()?;
@@ -173,10 +196,15 @@ impl EncryptedFile {
         let sealed = cipher(&self.key)
             .encrypt(&nonce.into(), payload)
             .map_err(|_| wrong(&self.file, "cannot be encrypted: it is too large"))?;
-        let sealed = Sealed { header: self.header.clone(), nonce: BASE64.encode(nonce), sealed: BASE64.encode(sealed) };
-        let json =
-            serde_json::to_vec_pretty(&sealed).map_err(|error| failed(&self.file, "cannot be written", &error))?;
-        private_file::replace(&self.file, &json).map_err(|error| failed(&self.file, "cannot be written", &error))
+        let sealed = Sealed {
+            header: self.header.clone(),
+            nonce: BASE64.encode(nonce),
+            sealed: BASE64.encode(sealed),
+        };
+        let json = serde_json::to_vec_pretty(&sealed)
+            .map_err(|error| failed(&self.file, "cannot be written", &error))?;
+        private_file::replace(&self.file, &json)
+            .map_err(|error| failed(&self.file, "cannot be written", &error))
     }
 }
 
@@ -188,7 +216,9 @@ impl SecretStore for EncryptedFile {
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
         let _one_at_a_time = self.changing.lock();
         let mut secrets = self.secrets()?;
-        if let Some(mut old) = secrets.0.insert(purpose.as_str().to_owned(), secret.reveal().to_owned()) {
+        if let Some(mut old) =
+            secrets.0.insert(purpose.as_str().to_owned(), secret.reveal().to_owned())
+        {
             old.zeroize();
         }
         self.write(&secrets)
@@ -205,11 +235,19 @@ impl Header {
         serde_json::to_vec(self).map_err(|error| failed(file, "cannot be written", &error))
     }
 
-    fn key(&self, file: &Path, passphrase: &Secret) -> Result<Zeroizing<[u8; KEY_BYTES]>, SecretError> {
+    fn key(
+        &self,
+        file: &Path,
+        passphrase: &Secret,
+    ) -> Result<Zeroizing<[u8; KEY_BYTES]>, SecretError> {
         if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX {
-            return Err(wrong(file, "needs more memory or time to open than any file of Tillgate does"));
+            return Err(wrong(
+                file,
+                "needs more memory or time to open than any file of Tillgate does",
+            ));
         }
-        let salt: [u8; SALT_BYTES] = decoded(&self.salt).ok_or_else(|| wrong(file, "is damaged"))?;
+        let salt: [u8; SALT_BYTES] =
+            decoded(&self.salt).ok_or_else(|| wrong(file, "is damaged"))?;
         let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(KEY_BYTES))
             .map_err(|_| wrong(file, "is damaged"))?;
         let mut key = Zeroizing::new([0; KEY_BYTES]);
@@ -224,7 +262,9 @@ impl Header {
 fn read(file: &Path) -> Result<Option<Sealed>, SecretError> {
     let text = private_file::read(file).map_err(|error| failed(file, "cannot be read", &error))?;
     let sealed = |text: Zeroizing<String>| serde_json::from_str(&text);
-    text.map(sealed).transpose().map_err(|_| wrong(file, "is not a file of Tillgate's secrets, or damaged"))
+    text.map(sealed)
+        .transpose()
+        .map_err(|_| wrong(file, "is not a file of Tillgate's secrets, or damaged"))
 }
 
 fn cipher(key: &[u8; KEY_BYTES]) -> XChaCha20Poly1305 {
@@ -233,8 +273,9 @@ fn cipher(key: &[u8; KEY_BYTES]) -> XChaCha20Poly1305 {
 
 fn random<const N: usize>() -> Result<[u8; N], SecretError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|_| SecretError("the operating system gave no random bytes to encrypt secrets with".to_owned()))?;
+    getrandom::fill(&mut bytes).map_err(|_| {
+        SecretError("the operating system gave no random bytes to encrypt secrets with".to_owned())
+    })?;
     Ok(bytes)
 }
 
@@ -274,7 +315,10 @@ mod tests {
         assert_eq!(store.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "whsec_x");
 
         let again = open(&file, "right").unwrap();
-        assert_eq!(again.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal(), "abandon ability");
+        assert_eq!(
+            again.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal(),
+            "abandon ability"
+        );
         let refusal = open(&file, "wrong").err().unwrap().to_string();
         assert!(refusal.contains("passphrase is wrong"), "{refusal}");
         assert!(open(&file, "").err().unwrap().to_string().contains("TILLGATE_PASSPHRASE"));
@@ -294,8 +338,13 @@ mod tests {
         open(&file, "right").unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         let theirs = Id::from_bytes([2; 20]);
-        for (installation, environment) in [(&theirs, Environment::Production), (&OURS, Environment::Test)] {
-            let refusal = EncryptedFile::open(&file, &passphrase("right"), installation, environment).err().unwrap();
+        for (installation, environment) in
+            [(&theirs, Environment::Production), (&OURS, Environment::Test)]
+        {
+            let refusal =
+                EncryptedFile::open(&file, &passphrase("right"), installation, environment)
+                    .err()
+                    .unwrap();
             assert!(refusal.to_string().contains("another installation"), "{refusal}");
         }
         for (from, to, says) in [
@@ -316,7 +365,8 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_written_is_found_at_the_start() {
         let folder = tempfile::tempdir().unwrap();
-        let refusal = open(&folder.path().join("missing/secrets"), "right").err().unwrap().to_string();
+        let refusal =
+            open(&folder.path().join("missing/secrets"), "right").err().unwrap().to_string();
         assert!(refusal.contains("cannot be written"), "{refusal}");
     }
 }

@@ -1,8 +1,8 @@
-//! The OS keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows. There is one entry for
-//! each installation, environment and purpose.
+//! The OS keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows. There
+//! is one entry for each installation, environment and purpose.
 //!
-//! Each call makes a new connection, so that a restarted or unlocked keyring works with the next call. A call takes 10
-//! to 15 ms, or as long as a person takes to answer the keyring's prompt.
+//! Each call makes a new connection, so that a restarted or unlocked keyring works with the next
+//! call. A call takes 10 to 15 ms, or as long as a person takes to answer the keyring's prompt.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -61,14 +61,19 @@ impl Keyring {
         work: impl FnOnce(&Entry) -> keyring_core::Result<T> + Send,
     ) -> Result<T, SecretError> {
         let user = format!("{}/{purpose}", self.prefix);
-        // The Secret Service's client panics on a thread of an async runtime, so it gets its own thread.
+        // The Secret Service's client panics on a thread of an async runtime, so it gets its own
+        // thread.
         let asked = || work(&store()?.build(SERVICE, &user, None)?);
         let result = on_its_own_thread(asked, TOLD_AFTER, || {
-            tracing::warn!("the OS keyring has not answered yet: it may ask on this machine's screen to be unlocked");
+            tracing::warn!(
+                "the OS keyring has not answered yet: it may ask on this machine's screen to be unlocked"
+            );
         });
         match result {
             Ok(done) => done.map_err(|error| sentence(&error)),
-            Err(_) => Err(SecretError("the OS keyring's client failed unexpectedly: see the log".to_owned())),
+            Err(_) => Err(SecretError(
+                "the OS keyring's client failed unexpectedly: see the log".to_owned(),
+            )),
         }
     }
 }
@@ -132,22 +137,30 @@ const START: &str = if cfg!(target_os = "linux") {
     "sign in to this computer as the user who runs Tillgate"
 };
 
-/// The failure and its remedy, without any secret. Some errors carry a secret; only their kind is named.
+/// The failure and its remedy, without any secret. Some errors carry a secret; only their kind is
+/// named.
 fn sentence(error: &Error) -> SecretError {
     SecretError(match error {
-        Error::PlatformFailure(detail) => format!("the OS keyring cannot be reached ({detail}): {START}"),
+        Error::PlatformFailure(detail) => {
+            format!("the OS keyring cannot be reached ({detail}): {START}")
+        }
         Error::NoStorageAccess(detail) => {
-            format!("the OS keyring is locked or has no collection to store in ({detail}): unlock it")
+            format!(
+                "the OS keyring is locked or has no collection to store in ({detail}): unlock it"
+            )
         }
         Error::NoEntry => "an entry disappeared from the OS keyring during its use".to_owned(),
         Error::BadEncoding(_) | Error::BadDataFormat(..) => {
-            "the OS keyring holds something else under Tillgate's name: restore the entry".to_owned()
+            "the OS keyring holds something else under Tillgate's name: restore the entry"
+                .to_owned()
         }
         Error::Ambiguous(entries) => format!(
             "the OS keyring holds {} entries of the same name for Tillgate: remove all but the right one",
             entries.len()
         ),
-        Error::TooLong(name, most) => format!("the OS keyring takes at most {most} characters for {name}"),
+        Error::TooLong(name, most) => {
+            format!("the OS keyring takes at most {most} characters for {name}")
+        }
         Error::BadStoreFormat(detail) => format!("the OS keyring does not work: {detail}"),
         other => format!("the OS keyring refuses: {other}"),
     })

@@ -1,8 +1,8 @@
 //! The place of an environment's secrets.
 //!
-//! A marker in the environment's folder records the place of the first secret, and later secrets are looked for only
-//! there. A keyring that is missing for a while must not look like an installation without secrets, or a second wallet
-//! would be made.
+//! A marker in the environment's folder records the place of the first secret, and later secrets
+//! are looked for only there. A keyring that is missing for a while must not look like an
+//! installation without secrets, or a second wallet would be made.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,12 +108,13 @@ impl SecretStore for Marked {
                     .to_owned(),
             ));
         }
-        // The marker is written first, because a secret without a marker would be overlooked. A marker without a secret
-        // is harmless.
+        // The marker is written first, because a secret without a marker would be overlooked. A
+        // marker without a secret is harmless.
         if read_marker(&self.folder)?.is_none() {
             let marker = self.folder.join(MARKER);
-            private_file::replace(&marker, self.location.as_str().as_bytes())
-                .map_err(|error| SecretError(format!("{} cannot be written: {error}", marker.display())))?;
+            private_file::replace(&marker, self.location.as_str().as_bytes()).map_err(|error| {
+                SecretError(format!("{} cannot be written: {error}", marker.display()))
+            })?;
         }
         self.store.set(purpose, secret)
     }
@@ -123,11 +124,12 @@ impl SecretStore for Marked {
     }
 }
 
-/// Opens the secret store of one installation and environment; `folder` is the environment's. The call may block while
-/// a keyring waits for a person's password.
+/// Opens the secret store of one installation and environment; `folder` is the environment's. The
+/// call may block while a keyring waits for a person's password.
 ///
 /// # Errors
-/// When no store can be used for the environment, or the wanted store does not hold its secrets; with the remedy.
+/// When no store can be used for the environment, or the wanted store does not hold its secrets;
+/// with the remedy.
 pub fn open(
     wanted: &SecretsLocation,
     coins: Coins,
@@ -137,9 +139,10 @@ pub fn open(
     let (marker, environment) = (read_marker(folder)?, coins.environment());
     let mut takes_no_words = false;
     let (location, store): (Location, Box<dyn SecretStore>) = match wanted {
-        SecretsLocation::File { file, passphrase } => {
-            (Location::EncryptedFile, Box::new(encrypted(marker, file, passphrase, installation, environment)?))
-        }
+        SecretsLocation::File { file, passphrase } => (
+            Location::EncryptedFile,
+            Box::new(encrypted(marker, file, passphrase, installation, environment)?),
+        ),
         SecretsLocation::SandboxFile => match (environment, marker) {
             (Environment::Test, None | Some(Location::PlainFile)) => {
                 (Location::PlainFile, Box::new(PlainFile::new(folder.join(PLAIN_FILE))))
@@ -149,30 +152,41 @@ pub fn open(
         },
         SecretsLocation::Keyring => {
             let keyring = Keyring::new(installation, environment);
-            let location = keyring_or_fallback(marker, coins, folder, || keyring.reach(), || keyring.try_out())?;
+            let location = keyring_or_fallback(
+                marker,
+                coins,
+                folder,
+                || keyring.reach(),
+                || keyring.try_out(),
+            )?;
             match location {
                 Location::PlainFile => {
                     takes_no_words = coins != Coins::Sandbox;
                     (location, Box::new(PlainFile::new(folder.join(PLAIN_FILE))))
                 }
-                Location::Keyring | Location::EncryptedFile => (Location::Keyring, Box::new(keyring)),
+                Location::Keyring | Location::EncryptedFile => {
+                    (Location::Keyring, Box::new(keyring))
+                }
             }
         }
     };
     Ok(Arc::new(Marked { store, location, takes_no_words, folder: folder.to_owned() }))
 }
 
-/// Checks that a new installation could keep its secrets in the wanted place, before any file is made. `trial` is an
-/// unused installation id. The check may block as [`open`] does.
+/// Checks that a new installation could keep its secrets in the wanted place, before any file is
+/// made. `trial` is an unused installation id. The check may block as [`open`] does.
 ///
 /// # Errors
 /// As [`open`], with the remedy.
-pub fn check_for_new(wanted: &SecretsLocation, coins: Coins, trial: &Id) -> Result<(), SecretError> {
+pub fn check_for_new(
+    wanted: &SecretsLocation,
+    coins: Coins,
+    trial: &Id,
+) -> Result<(), SecretError> {
     let environment = coins.environment();
     match (wanted, coins) {
-        (SecretsLocation::Keyring, Coins::Sandbox) | (SecretsLocation::SandboxFile, Coins::Sandbox | Coins::Test) => {
-            Ok(())
-        }
+        (SecretsLocation::Keyring, Coins::Sandbox)
+        | (SecretsLocation::SandboxFile, Coins::Sandbox | Coins::Test) => Ok(()),
         (SecretsLocation::SandboxFile, Coins::Production) => Err(no_plain_file()),
         (SecretsLocation::Keyring, Coins::Test | Coins::Production) => {
             Keyring::new(trial, environment).try_out().map_err(|error| no_keyring(coins, &error))
@@ -212,8 +226,8 @@ fn encrypted(
     EncryptedFile::open(file, passphrase, installation, environment)
 }
 
-/// The place if the caller named no file: the keyring, or for the sandbox the plain file if no keyring works. `reach`
-/// only contacts the keyring; `try_out` also stores a secret in it.
+/// The place if the caller named no file: the keyring, or for the sandbox the plain file if no
+/// keyring works. `reach` only contacts the keyring; `try_out` also stores a secret in it.
 fn keyring_or_fallback(
     marker: Option<Location>,
     coins: Coins,
@@ -231,13 +245,18 @@ fn keyring_or_fallback(
             );
             Ok(Location::PlainFile)
         }
-        (Some(Location::PlainFile), Coins::Production) => Err(stored_elsewhere(Location::PlainFile)),
+        (Some(Location::PlainFile), Coins::Production) => {
+            Err(stored_elsewhere(Location::PlainFile))
+        }
         (Some(Location::Keyring), _) => {
             if let Err(error) = reach() {
-                let sentence = format!("the secrets of this installation are stored in the OS keyring. {error}");
+                let sentence = format!(
+                    "the secrets of this installation are stored in the OS keyring. {error}"
+                );
                 match coins {
                     Coins::Production => return Err(SecretError(sentence)),
-                    // Payments need no secret. Payouts fail with the same sentence until the keyring works.
+                    // Payments need no secret. Payouts fail with the same sentence until the
+                    // keyring works.
                     Coins::Sandbox | Coins::Test => tracing::error!("{sentence}"),
                 }
             }
@@ -325,7 +344,8 @@ mod tests {
         coins: Coins,
         keyring: fn() -> Result<(), SecretError>,
     ) -> Result<Location, String> {
-        keyring_or_fallback(marker, coins, Path::new("/folder"), keyring, keyring).map_err(|error| error.to_string())
+        keyring_or_fallback(marker, coins, Path::new("/folder"), keyring, keyring)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -337,15 +357,23 @@ mod tests {
             let refusal = decide(Some(Location::EncryptedFile), coins, works).unwrap_err();
             assert!(refusal.contains("--secrets-file FILE"), "{refusal}");
         }
-        assert_eq!(decide(Some(Location::PlainFile), Coins::Sandbox, works), Ok(Location::PlainFile));
+        assert_eq!(
+            decide(Some(Location::PlainFile), Coins::Sandbox, works),
+            Ok(Location::PlainFile)
+        );
     }
 
     #[test]
     fn without_a_keyring_only_the_sandbox_falls_back_to_a_file() {
         assert_eq!(decide(None, Coins::Sandbox, fails), Ok(Location::PlainFile));
-        for (coins, who) in [(Coins::Production, "production"), (Coins::Test, "a chain other than the sandbox's")] {
+        for (coins, who) in
+            [(Coins::Production, "production"), (Coins::Test, "a chain other than the sandbox's")]
+        {
             let refusal = decide(None, coins, fails).unwrap_err();
-            assert!(refusal.contains("the keyring sleeps") && refusal.contains("--secrets-file"), "{refusal}");
+            assert!(
+                refusal.contains("the keyring sleeps") && refusal.contains("--secrets-file"),
+                "{refusal}"
+            );
             assert!(refusal.contains(who), "{refusal}");
         }
     }
@@ -354,7 +382,10 @@ mod tests {
     fn a_file_never_replaces_a_keyring_that_is_missing_for_a_while() {
         assert_eq!(decide(Some(Location::Keyring), Coins::Sandbox, fails), Ok(Location::Keyring));
         let refusal = decide(Some(Location::Keyring), Coins::Production, fails).unwrap_err();
-        assert!(refusal.contains("are stored in the OS keyring") && refusal.contains("sleeps"), "{refusal}");
+        assert!(
+            refusal.contains("are stored in the OS keyring") && refusal.contains("sleeps"),
+            "{refusal}"
+        );
     }
 
     fn opened(wanted: &SecretsLocation, folder: &Path) -> Result<Arc<dyn SecretStore>, String> {
@@ -365,9 +396,13 @@ mod tests {
     fn the_first_secret_fixes_the_location() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("encrypted");
-        let encrypted = SecretsLocation::File { file: file.clone(), passphrase: Secret::new("words".to_owned()) };
+        let encrypted = SecretsLocation::File {
+            file: file.clone(),
+            passphrase: Secret::new("words".to_owned()),
+        };
         opened(&encrypted, folder.path()).unwrap();
-        let plain = opened(&SecretsLocation::SandboxFile, folder.path()).expect("no secret was stored yet");
+        let plain =
+            opened(&SecretsLocation::SandboxFile, folder.path()).expect("no secret was stored yet");
         plain.set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap();
         let refusal = opened(&encrypted, folder.path()).err().unwrap();
         assert!(refusal.contains("plain file"), "{refusal}");
@@ -397,8 +432,14 @@ mod tests {
     fn a_missing_secrets_file_is_not_created_again() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("encrypted");
-        let wanted = SecretsLocation::File { file: file.clone(), passphrase: Secret::new("words".to_owned()) };
-        opened(&wanted, folder.path()).unwrap().set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap();
+        let wanted = SecretsLocation::File {
+            file: file.clone(),
+            passphrase: Secret::new("words".to_owned()),
+        };
+        opened(&wanted, folder.path())
+            .unwrap()
+            .set(Purpose::HmacKeys, &Secret::new("keys".to_owned()))
+            .unwrap();
         assert!(opened(&wanted, folder.path()).unwrap().get(Purpose::HmacKeys).unwrap().is_some());
         for other in [SecretsLocation::SandboxFile, SecretsLocation::Keyring] {
             let refusal = opened(&other, folder.path()).err().unwrap();
@@ -412,7 +453,9 @@ mod tests {
     #[test]
     fn production_never_uses_the_plain_file() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(&SecretsLocation::SandboxFile, Coins::Production, &OURS, folder.path()).is_err());
+        assert!(
+            open(&SecretsLocation::SandboxFile, Coins::Production, &OURS, folder.path()).is_err()
+        );
     }
 
     #[test]
@@ -423,7 +466,8 @@ mod tests {
             passphrase: Secret::new("words".to_owned()),
         };
         let check = |wanted: &SecretsLocation| {
-            check_for_new(wanted, Coins::Production, &Id::from_bytes([2; 20])).map_err(|error| error.to_string())
+            check_for_new(wanted, Coins::Production, &Id::from_bytes([2; 20]))
+                .map_err(|error| error.to_string())
         };
         assert_eq!(check(&named("new")), Ok(()));
         assert!(!folder.path().join("new").exists());

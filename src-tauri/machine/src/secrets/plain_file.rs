@@ -1,5 +1,5 @@
-//! An unencrypted file that only its owner may read. It holds the secrets of the sandbox, whose coins are worthless,
-//! and never the secrets of production.
+//! An unencrypted file that only its owner may read. It holds the secrets of the sandbox, whose
+//! coins are worthless, and never the secrets of production.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,11 +25,15 @@ impl PlainFile {
     }
 
     fn read(&self) -> Result<BTreeMap<String, String>, SecretError> {
-        let text = private_file::read(&self.file)
-            .map_err(|error| SecretError(format!("{} cannot be read: {error}", self.file.display())))?;
+        let text = private_file::read(&self.file).map_err(|error| {
+            SecretError(format!("{} cannot be read: {error}", self.file.display()))
+        })?;
         let Some(text) = text else { return Ok(BTreeMap::new()) };
         serde_json::from_str(&text).map_err(|_| {
-            SecretError(format!("{} does not hold the sandbox's secrets any more: restore it", self.file.display()))
+            SecretError(format!(
+                "{} does not hold the sandbox's secrets any more: restore it",
+                self.file.display()
+            ))
         })
     }
 
@@ -49,12 +53,16 @@ impl SecretStore for PlainFile {
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
         let _one_at_a_time = self.changing.lock();
         let mut secrets = self.read()?;
-        if let Some(mut old) = secrets.insert(purpose.as_str().to_owned(), secret.reveal().to_owned()) {
+        if let Some(mut old) =
+            secrets.insert(purpose.as_str().to_owned(), secret.reveal().to_owned())
+        {
             old.zeroize();
         }
         let written = self.write(&secrets);
         secrets.values_mut().for_each(Zeroize::zeroize);
-        written.map_err(|error| SecretError(format!("{} cannot be written: {error}", self.file.display())))
+        written.map_err(|error| {
+            SecretError(format!("{} cannot be written: {error}", self.file.display()))
+        })
     }
 
     fn describe(&self) -> String {

@@ -13,8 +13,9 @@ pub enum Purpose {
     HmacKeys,
     /// The gateway's password for the Bitcoin backend.
     BackendPassword,
-    /// A second entry for the backend's password. The settings name the entry in effect, and a new password is written
-    /// to the other entry. So a new password is never used before its settings are stored.
+    /// A second entry for the backend's password. The settings name the entry in effect, and a new
+    /// password is written to the other entry. So a new password is never used before its settings
+    /// are stored.
     SecondBackendPassword,
     /// The key of nightly backups, which are made without a typed passphrase.
     BackupKey,
@@ -22,8 +23,13 @@ pub enum Purpose {
 
 impl Purpose {
     /// All purposes. A backup holds the secret of each.
-    pub const ALL: [Self; 5] =
-        [Self::WalletMnemonic, Self::HmacKeys, Self::BackendPassword, Self::SecondBackendPassword, Self::BackupKey];
+    pub const ALL: [Self; 5] = [
+        Self::WalletMnemonic,
+        Self::HmacKeys,
+        Self::BackendPassword,
+        Self::SecondBackendPassword,
+        Self::BackupKey,
+    ];
 
     /// The name of the secret in a store.
     #[must_use]

@@ -129,7 +129,9 @@ fn work(shown: &Shown<'_>, height: u32) -> Result<String, SandboxError> {
 }
 
 fn block_hash(shown: &Shown<'_>, height: &Value) -> Answer {
-    let height = height.as_i64().ok_or_else(|| Refusal::new(-3, "JSON value is not of expected type number"))?;
+    let height = height
+        .as_i64()
+        .ok_or_else(|| Refusal::new(-3, "JSON value is not of expected type number"))?;
     let found = u32::try_from(height).ok().map(|height| shown.block(height)).transpose()?.flatten();
     let block = found.ok_or_else(|| Refusal::new(-8, "Block height out of range"))?;
     Ok(json!(block.block_hash()))
@@ -175,7 +177,8 @@ fn block(shown: &Shown<'_>, params: &[Value]) -> Answer {
 
 fn mempool_info(shown: &Shown<'_>) -> Answer {
     // Core writes amounts in BTC as numbers with eight decimals.
-    let min: Value = serde_json::from_str("0.00001000").map_err(|error| Refusal::new(-1, error.to_string()))?;
+    let min: Value =
+        serde_json::from_str("0.00001000").map_err(|error| Refusal::new(-1, error.to_string()))?;
     Ok(json!({
         "loaded": shown.fault != Some(&CoreFault::MempoolLoading),
         "size": shown.mempool()?.len(),
@@ -185,7 +188,8 @@ fn mempool_info(shown: &Shown<'_>) -> Answer {
     }))
 }
 
-/// Ignores the parameters: the gateway always calls with `verbose` false and `mempool_sequence` true.
+/// Ignores the parameters: the gateway always calls with `verbose` false and `mempool_sequence`
+/// true.
 fn raw_mempool(shown: &Shown<'_>) -> Answer {
     let (txids, next) = shown.numbered_mempool()?;
     Ok(json!({ "txids": txids, "mempool_sequence": next }))
@@ -196,16 +200,19 @@ fn txid(params: &[Value]) -> Result<Txid, Refusal> {
     txid.ok_or_else(|| Refusal::new(-8, "parameter 1 must be of length 64"))
 }
 
-/// The node has no `txindex`: it finds only transactions of the mempool, and of a block that the call names.
+/// The node has no `txindex`: it finds only transactions of the mempool, and of a block that the
+/// call names.
 fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
     if let Some(hash) = at(params, 2).as_str() {
         let txid = txid(params)?;
         let block = block(shown, &[json!(hash), json!(0)])?;
         let block = block.as_str().and_then(|hex| deserialize_hex::<Block>(hex).ok());
         let ids = self::block(shown, &[json!(hash), json!(1)])?;
-        let place = ids["tx"].as_array().and_then(|ids| ids.iter().position(|id| *id == json!(txid)));
+        let place =
+            ids["tx"].as_array().and_then(|ids| ids.iter().position(|id| *id == json!(txid)));
         let found = block.zip(place).and_then(|(block, place)| block.txdata.get(place).cloned());
-        let tx = found.ok_or_else(|| Refusal::new(-5, "No such transaction found in the provided block"))?;
+        let tx = found
+            .ok_or_else(|| Refusal::new(-5, "No such transaction found in the provided block"))?;
         return Ok(json!(serialize_hex(&tx)));
     }
     let tx = shown.in_mempool(txid(params)?)?.ok_or_else(|| {
@@ -246,7 +253,8 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
     {
         return Err(Refusal::new(-1, "gettxspendingprevout [{\"txid\":\"hex\",\"vout\":n},...]"));
     }
-    let needs_index = shown.fault == Some(&CoreFault::BuildsSpenders) && options["mempool_only"] != json!(true);
+    let needs_index =
+        shown.fault == Some(&CoreFault::BuildsSpenders) && options["mempool_only"] != json!(true);
     let none = Vec::new();
     let mut answers = Vec::new();
     for asked in at(params, 0).as_array().unwrap_or(&none) {
@@ -256,9 +264,16 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
         }
         let outpoint = outpoint(&asked["txid"], &asked["vout"])?;
         let mut told = json!({ "txid": outpoint.txid, "vout": outpoint.vout });
-        let spender = if shown.ends_at().is_some() { None } else { shown.sandbox.spender_in_mempool(outpoint)? };
+        let spender = if shown.ends_at().is_some() {
+            None
+        } else {
+            shown.sandbox.spender_in_mempool(outpoint)?
+        };
         if spender.is_none() && needs_index {
-            return Err(Refusal::new(-1, "Mempool lacks a relevant spend, and txospenderindex is unavailable."));
+            return Err(Refusal::new(
+                -1,
+                "Mempool lacks a relevant spend, and txospenderindex is unavailable.",
+            ));
         }
         if let (Some(spender), Some(fields)) = (spender, told.as_object_mut()) {
             fields.insert("spendingtxid".to_owned(), json!(spender));
@@ -280,7 +295,9 @@ fn outpoint(txid: &Value, vout: &Value) -> Result<OutPoint, Refusal> {
 fn tx_out(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let outpoint = outpoint(at(params, 0), at(params, 1))?;
     let with_mempool = at(params, 2).as_bool().unwrap_or(true);
-    let Some(unspent) = shown.sandbox.unspent(outpoint, with_mempool)? else { return Ok(Value::Null) };
+    let Some(unspent) = shown.sandbox.unspent(outpoint, with_mempool)? else {
+        return Ok(Value::Null);
+    };
     Ok(json!({
         "bestblock": block_hash(shown, &json!(shown.height()?))?,
         "confirmations": unspent.confirmations,
@@ -292,7 +309,9 @@ fn tx_out(shown: &Shown<'_>, params: &[Value]) -> Answer {
 
 fn send(shown: &Shown<'_>, params: &[Value], now_ms: i64) -> Answer {
     let tx = at(params, 0).as_str().and_then(|hex| deserialize_hex::<Transaction>(hex).ok());
-    let tx = tx.ok_or_else(|| Refusal::new(-22, "TX decode failed. Make sure the tx has at least one input."))?;
+    let tx = tx.ok_or_else(|| {
+        Refusal::new(-22, "TX decode failed. Make sure the tx has at least one input.")
+    })?;
     let txid = tx.compute_txid();
     let in_block = matches!(
         shown.sandbox.transaction(txid)?.map(|view| view.position),
@@ -313,7 +332,9 @@ pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
         BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. } => {
             Refusal::new(-25, "bad-txns-inputs-missingorspent")
         }
-        BroadcastRefusal::ImmatureCoinbase { .. } => Refusal::new(-26, "bad-txns-premature-spend-of-coinbase"),
+        BroadcastRefusal::ImmatureCoinbase { .. } => {
+            Refusal::new(-26, "bad-txns-premature-spend-of-coinbase")
+        }
         BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats } => {
             Refusal::new(-26, fee_too_low(fee_sats, min_sats))
         }
@@ -336,7 +357,9 @@ pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
 pub(crate) fn fee_too_low(fee_sats: u64, min_sats: u64) -> String {
     let btc = |sats: u64| format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000);
     let (pays, asked) = (btc(fee_sats), btc(min_sats));
-    format!("insufficient fee, rejecting replacement, less fees than conflicting txs; {pays} < {asked}")
+    format!(
+        "insufficient fee, rejecting replacement, less fees than conflicting txs; {pays} < {asked}"
+    )
 }
 
 /// Not a code of Core: the sandbox accepted a broadcast, and the node must not answer it.

@@ -44,7 +44,8 @@ pub enum CoreFault {
     MempoolLoading,
     /// The node is in its initial block download.
     InitialBlockDownload,
-    /// The node has no connections to other nodes, so its chain ends at this height and its mempool is empty.
+    /// The node has no connections to other nodes, so its chain ends at this height and its mempool
+    /// is empty.
     Alone {
         /// The height of its best block.
         height: u32,
@@ -57,7 +58,8 @@ pub enum CoreFault {
     HeadersAhead(u32),
     /// Its chain belongs to another network.
     OtherNetwork(bitcoin::Network),
-    /// The chain ends at this height and the mempool is empty, as if the node was killed before it wrote the rest.
+    /// The chain ends at this height and the mempool is empty, as if the node was killed before it
+    /// wrote the rest.
     OlderTip(u32),
     /// Each transaction is replaced by another that pays more; the rest is true.
     ForgedTransactions,
@@ -69,22 +71,24 @@ pub enum CoreFault {
     Pruned(u32),
     /// The mempool sequence in `getrawmempool` is always this number.
     Numbered(u64),
-    /// The node is still building `txospenderindex`. It refuses `gettxspendingprevout` for an outpoint that its mempool
-    /// does not spend, unless `mempool_only` is set.
+    /// The node is still building `txospenderindex`. It refuses `gettxspendingprevout` for an
+    /// outpoint that its mempool does not spend, unless `mempool_only` is set.
     BuildsSpenders,
-    /// The node is too old for the options of `gettxspendingprevout`, and refuses calls with options.
+    /// The node is too old for the options of `gettxspendingprevout`, and refuses calls with
+    /// options.
     KnowsNoOptions,
     /// The node refuses each `gettxspendingprevout`.
     RefusesSpenders,
     /// The last reply of each batch is missing.
     ShortBatches,
-    /// The node reports more work for the best block than was ever done, and no work for other blocks. Blocks below
-    /// this height are reported as pruned.
+    /// The node reports more work for the best block than was ever done, and no work for other
+    /// blocks. Blocks below this height are reported as pruned.
     Boasts(u32),
-    /// A batch of `getblockhash` calls gets the hash of block 0 for each height, unless the heights are consecutive.
+    /// A batch of `getblockhash` calls gets the hash of block 0 for each height, unless the heights
+    /// are consecutive.
     Denies,
-    /// The node reorganises its chain at the first `getblockhash` call for one height. An honest node may do so too,
-    /// because it follows the most work. Afterwards the fault is off.
+    /// The node reorganises its chain at the first `getblockhash` call for one height. An honest
+    /// node may do so too, because it follows the most work. Afterwards the fault is off.
     Reorganises {
         /// The height in the call.
         asked: u32,
@@ -125,7 +129,8 @@ pub enum ZmqFault {
 }
 
 impl CoreFault {
-    /// The height at which the chain ends and above which the node knows nothing, its mempool included.
+    /// The height at which the chain ends and above which the node knows nothing, its mempool
+    /// included.
     pub(super) const fn ends_at(&self) -> Option<u32> {
         match self {
             Self::OlderTip(height) | Self::Alone { height, .. } => Some(*height),
@@ -140,7 +145,9 @@ impl CoreFault {
     /// The height of the first block that a reorganisation at this call replaces.
     pub(super) fn leaves_from(&self, request: &Value) -> Option<u32> {
         let Self::Reorganises { asked, replaced } = *self else { return None };
-        let height = request["params"][0].as_u64().filter(|_| request["method"].as_str() == Some("getblockhash"));
+        let height = request["params"][0]
+            .as_u64()
+            .filter(|_| request["method"].as_str() == Some("getblockhash"));
         (height == Some(asked.into())).then_some(replaced)
     }
 
@@ -148,9 +155,14 @@ impl CoreFault {
     pub(super) fn denies(&self, batch: &[Value]) -> bool {
         let heights: Option<Vec<u64>> = batch
             .iter()
-            .map(|call| call["params"][0].as_u64().filter(|_| call["method"].as_str() == Some("getblockhash")))
+            .map(|call| {
+                call["params"][0]
+                    .as_u64()
+                    .filter(|_| call["method"].as_str() == Some("getblockhash"))
+            })
             .collect();
-        let in_a_row = |heights: &[u64]| heights.is_sorted_by(|one, next| one.saturating_add(1) == *next);
+        let in_a_row =
+            |heights: &[u64]| heights.is_sorted_by(|one, next| one.saturating_add(1) == *next);
         *self == Self::Denies && heights.is_some_and(|heights| !in_a_row(&heights))
     }
 }

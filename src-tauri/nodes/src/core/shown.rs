@@ -82,7 +82,8 @@ impl Shown<'_> {
         if self.ends_at().is_some() { Ok(Vec::new()) } else { Ok(self.sandbox.status()?.mempool) }
     }
 
-    /// The mempool with the number of its next change. All earlier changes were published or are about to be.
+    /// The mempool with the number of its next change. All earlier changes were published or are
+    /// about to be.
     pub(super) fn numbered_mempool(&self) -> Result<(Vec<Txid>, u64), SandboxError> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.follow(self.sandbox)?;
@@ -101,7 +102,9 @@ impl Shown<'_> {
         if let Some(tx) = self.crowd.get(&txid) {
             return Ok(Some(tx.clone()));
         }
-        let Some(TxView { mut tx, position: TxPosition::Mempool { .. }, .. }) = self.sandbox.transaction(txid)? else {
+        let Some(TxView { mut tx, position: TxPosition::Mempool { .. }, .. }) =
+            self.sandbox.transaction(txid)?
+        else {
             return Ok(None);
         };
         if let Some(CoreFault::ForgedTransactions) = self.fault {
@@ -117,10 +120,16 @@ pub(super) fn crowd(count: u32) -> HashMap<Txid, Transaction> {
         version: bitcoin::transaction::Version::TWO,
         lock_time: bitcoin::absolute::LockTime::from_consensus(number),
         input: vec![bitcoin::TxIn {
-            previous_output: bitcoin::OutPoint { txid: Txid::from_byte_array([5; 32]), vout: number },
+            previous_output: bitcoin::OutPoint {
+                txid: Txid::from_byte_array([5; 32]),
+                vout: number,
+            },
             ..bitcoin::TxIn::default()
         }],
-        output: vec![bitcoin::TxOut { value: Amount::from_sat(1_000), script_pubkey: bitcoin::ScriptBuf::new() }],
+        output: vec![bitcoin::TxOut {
+            value: Amount::from_sat(1_000),
+            script_pubkey: bitcoin::ScriptBuf::new(),
+        }],
     });
     transactions.map(|tx| (tx.compute_txid(), tx)).collect()
 }
@@ -131,6 +140,7 @@ fn has_work(block: &Block) -> bool {
 
 fn forge(tx: &mut Transaction) {
     for output in &mut tx.output {
-        output.value = output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
+        output.value =
+            output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
     }
 }

@@ -1,5 +1,5 @@
-//! A node's ZeroMQ publisher for the topic `sequence`: blocks, and each numbered change of its mempool. It speaks ZMTP
-//! 3.0 to each subscriber.
+//! A node's ZeroMQ publisher for the topic `sequence`: blocks, and each numbered change of its
+//! mempool. It speaks ZMTP 3.0 to each subscriber.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -64,14 +64,16 @@ impl Told {
     pub(super) fn follow(&mut self, sandbox: &Sandbox) -> Result<(), SandboxError> {
         let is_first = self.blocks.is_empty();
         let mempool = sandbox.status()?.mempool;
-        let left: Vec<Txid> = self.mempool.iter().filter(|txid| !mempool.contains(txid)).copied().collect();
+        let left: Vec<Txid> =
+            self.mempool.iter().filter(|txid| !mempool.contains(txid)).copied().collect();
         for txid in left {
             let position = sandbox.transaction(txid)?.map(|view| view.position);
             let is_mined = matches!(position, Some(TxPosition::Block { .. }));
             self.change(txid, if is_mined { Label::Mined } else { Label::Removed });
         }
         self.follow_blocks(sandbox, is_first)?;
-        let entered: Vec<Txid> = mempool.iter().filter(|txid| !self.mempool.contains(txid)).copied().collect();
+        let entered: Vec<Txid> =
+            mempool.iter().filter(|txid| !self.mempool.contains(txid)).copied().collect();
         for txid in entered {
             self.change(txid, Label::Added);
         }
@@ -115,7 +117,8 @@ impl Told {
         if label != Label::Mined {
             self.published += 1;
         }
-        self.subscribers.retain(|subscriber| subscriber.send(Message { hash, label, number }).is_ok());
+        self.subscribers
+            .retain(|subscriber| subscriber.send(Message { hash, label, number }).is_ok());
     }
 
     fn subscribe(&mut self) -> Receiver<Message> {
@@ -139,8 +142,8 @@ struct Subscriber<'a> {
     count: u32,
 }
 
-/// Serves one subscriber until the connection ends. `told` updates and lends the published state. `fault` returns the
-/// present fault.
+/// Serves one subscriber until the connection ends. `told` updates and lends the published state.
+/// `fault` returns the present fault.
 pub(super) fn serve(
     stream: TcpStream,
     stop: &Stop,
@@ -172,7 +175,9 @@ impl Subscriber<'_> {
             }
             let made_up = match fault {
                 Some(ZmqFault::Flood) => FLOOD,
-                Some(ZmqFault::Invents(count)) if !std::mem::replace(&mut has_invented, true) => count,
+                Some(ZmqFault::Invents(count)) if !std::mem::replace(&mut has_invented, true) => {
+                    count
+                }
                 _ => 0,
             };
             if made_up > 0 {
@@ -226,22 +231,29 @@ impl Subscriber<'_> {
         let number = match fault {
             Some(ZmqFault::Silent) => return Ok(()),
             Some(ZmqFault::Lossy) if count.is_multiple_of(2) => return Ok(()),
-            Some(ZmqFault::LossyAndHidesIt) if number.is_some_and(|number| number.is_multiple_of(2)) => {
+            Some(ZmqFault::LossyAndHidesIt)
+                if number.is_some_and(|number| number.is_multiple_of(2)) =>
+            {
                 self.count = count;
                 return Ok(());
             }
             Some(ZmqFault::Garbage) => return self.stream.write_all(&[0xee; 100]),
-            Some(ZmqFault::HugeFrame) => return self.stream.write_all(&[2, 0x10, 0, 0, 0, 0, 0, 0, 0]),
+            Some(ZmqFault::HugeFrame) => {
+                return self.stream.write_all(&[2, 0x10, 0, 0, 0, 0, 0, 0, 0]);
+            }
             Some(ZmqFault::Closes) => return Err(ErrorKind::ConnectionAborted.into()),
             Some(ZmqFault::OtherNode) => number.map(|number| number + OTHERS),
             _ => number,
         };
-        let topic: &[u8] = if fault == Some(ZmqFault::WrongTopic) { b"hashtx" } else { b"sequence" };
+        let topic: &[u8] =
+            if fault == Some(ZmqFault::WrongTopic) { b"hashtx" } else { b"sequence" };
         let mut body = hash.to_vec();
         body.push(label);
         body.extend(number.map(u64::to_le_bytes).into_iter().flatten());
         let parts = [(1, topic), (1, &body), (0, &count.to_le_bytes())];
-        let frames = parts.map(|(flags, part)| [&[flags, u8::try_from(part.len()).unwrap_or(u8::MAX)], part].concat());
+        let frames = parts.map(|(flags, part)| {
+            [&[flags, u8::try_from(part.len()).unwrap_or(u8::MAX)], part].concat()
+        });
         self.stream.write_all(&frames.concat())
     }
 
@@ -257,7 +269,9 @@ impl Subscriber<'_> {
             match self.stream.read(&mut bytes[at..]) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(read) => at += read,
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
                     if self.stop.within(Duration::ZERO) {
                         return Err(error);
                     }

@@ -1,4 +1,5 @@
-//! Answers the calls of the Electrum protocol, versions 1.4 to 1.6. Error messages are those of ElectrumX.
+//! Answers the calls of the Electrum protocol, versions 1.4 to 1.6. Error messages are those of
+//! ElectrumX.
 
 use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
 use bitcoin::hashes::Hash as _;
@@ -83,8 +84,12 @@ impl Shown<'_> {
             Some(ElectrumFault::OtherNetwork(network)) if height == 0 => {
                 block = bitcoin::constants::genesis_block(network);
             }
-            Some(ElectrumFault::NoProofOfWork) if height == self.height() => bent::take_work(&mut block.header),
-            Some(ElectrumFault::BrokenLink) if height == self.height() => bent::break_link(&mut block.header),
+            Some(ElectrumFault::NoProofOfWork) if height == self.height() => {
+                bent::take_work(&mut block.header)
+            }
+            Some(ElectrumFault::BrokenLink) if height == self.height() => {
+                bent::break_link(&mut block.header)
+            }
             _ => {}
         }
         Ok(block)
@@ -96,7 +101,8 @@ impl Shown<'_> {
         Ok(json!({ "height": height, "hex": serialize_hex(&self.block(height)?.header) }))
     }
 
-    /// A script's history, changed by the fault. `Err` if the server refuses the history as too long.
+    /// A script's history, changed by the fault. `Err` if the server refuses the history as too
+    /// long.
     fn history(&self, hash: &str) -> Result<Vec<Entry>, Refusal> {
         let mut history = self.index.history(hash, self.top());
         match self.fault {
@@ -107,7 +113,9 @@ impl Shown<'_> {
                 return Err(Refusal::new(1, "history too large"));
             }
             Some(ElectrumFault::KeepsBack) => history.retain(|entry| entry.height <= 0),
-            Some(ElectrumFault::InventedPayments { script, count, .. }) if script_hash_of(script) == hash => {
+            Some(ElectrumFault::InventedPayments { script, count, .. })
+                if script_hash_of(script) == hash =>
+            {
                 history.extend(invented::payments(script, *count).map(|tx| Entry {
                     txid: tx.compute_txid(),
                     height: 0,
@@ -115,11 +123,16 @@ impl Shown<'_> {
                 }));
             }
             Some(ElectrumFault::LongHistory(script, count)) if script_hash_of(script) == hash => {
-                let old = |number: u32| Entry { txid: invented::txid(number), height: 1, fee_sats: None };
+                let old =
+                    |number: u32| Entry { txid: invented::txid(number), height: 1, fee_sats: None };
                 history.splice(..0, (0..*count).map(old));
             }
             Some(ElectrumFault::InventedSpend(tx)) if self.index.is_spent_from(tx, hash) => {
-                let entry = Entry { txid: tx.compute_txid(), height: i64::from(self.height()), fee_sats: None };
+                let entry = Entry {
+                    txid: tx.compute_txid(),
+                    height: i64::from(self.height()),
+                    fee_sats: None,
+                };
                 let mined = history.iter().filter(|entry| entry.height > 0).count();
                 history.insert(mined, entry);
             }
@@ -127,7 +140,11 @@ impl Shown<'_> {
                 history.push(Entry { txid: tx.compute_txid(), height: 0, fee_sats: Some(1_000) });
             }
             Some(fault @ (ElectrumFault::ForgedConfirmations | ElectrumFault::ConfirmedBy(_))) => {
-                let height = if let ElectrumFault::ConfirmedBy(height) = fault { *height } else { self.height() };
+                let height = if let ElectrumFault::ConfirmedBy(height) = fault {
+                    *height
+                } else {
+                    self.height()
+                };
                 for entry in history.iter_mut().filter(|entry| entry.height <= 0) {
                     entry.height = i64::from(height);
                     entry.fee_sats = None;
@@ -166,7 +183,9 @@ pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>) -> Answe
         "blockchain.transaction.get_merkle" => merkle(shown, params),
         "blockchain.transaction.id_from_pos" => id_from_pos(shown, params),
         "blockchain.transaction.broadcast" => broadcast(shown, params),
-        "blockchain.transaction.broadcast_package" if shown.version == "1.6" => broadcast_package(shown, params),
+        "blockchain.transaction.broadcast_package" if shown.version == "1.6" => {
+            broadcast_package(shown, params)
+        }
         "blockchain.estimatefee" => estimate(shown),
         "blockchain.relayfee" if shown.version != "1.6" => number("0.00001000"),
         "mempool.get_info" if shown.version == "1.6" => Ok(json!({
@@ -220,7 +239,9 @@ fn features(shown: &Shown<'_>) -> Answer {
 
 fn headers(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let start = height(params, 0)?;
-    let count = at(params, 1).as_u64().ok_or_else(|| Refusal::new(1, "that should be a non-negative integer"))?;
+    let count = at(params, 1)
+        .as_u64()
+        .ok_or_else(|| Refusal::new(1, "that should be a non-negative integer"))?;
     let count = u32::try_from(count.min(HEADERS_MAX)).unwrap_or(0);
     let end = start.saturating_add(count).min(shown.height().saturating_add(1));
     let headers = (start..end).map(|height| Ok(serialize_hex(&shown.block(height)?.header)));
@@ -261,12 +282,16 @@ fn transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
         )
     })?;
     let mut tx = tx.clone();
-    if let (Some(ElectrumFault::Bloated(bytes)), TxPosition::Block { .. }) = (shown.fault, position) {
-        tx.input.iter_mut().for_each(|input| input.witness = Witness::from_slice(&[vec![7; *bytes]]));
+    if let (Some(ElectrumFault::Bloated(bytes)), TxPosition::Block { .. }) = (shown.fault, position)
+    {
+        tx.input
+            .iter_mut()
+            .for_each(|input| input.witness = Witness::from_slice(&[vec![7; *bytes]]));
     }
     if let Some(ElectrumFault::ForgedTransactions) = shown.fault {
         for output in &mut tx.output {
-            output.value = output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
+            output.value =
+                output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
         }
     }
     Ok(json!(serialize_hex(&tx)))
@@ -280,12 +305,17 @@ fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let (txid, height) = (txid(params)?, height(params, 1)?);
     let txids = txids(&shown.block(height)?);
     let place = txids.iter().position(|found| *found == txid);
-    let forges = matches!(shown.fault, Some(ElectrumFault::ForgedConfirmations | ElectrumFault::InventedSpend(_)));
+    let forges = matches!(
+        shown.fault,
+        Some(ElectrumFault::ForgedConfirmations | ElectrumFault::InventedSpend(_))
+    );
     if place.is_none() && forges {
-        // The forged proof is the branch of the block's first transaction. A client that checks it finds the fraud.
+        // The forged proof is the branch of the block's first transaction. A client that checks it
+        // finds the fraud.
         return Ok(json!({ "block_height": height, "merkle": merkle_branch(&txids, 0), "pos": 0 }));
     }
-    let place = place.ok_or_else(|| Refusal::new(1, format!("tx {txid} not in block at height {height}")))?;
+    let place = place
+        .ok_or_else(|| Refusal::new(1, format!("tx {txid} not in block at height {height}")))?;
     let mut branch = merkle_branch(&txids, place);
     if shown.fault == Some(&ElectrumFault::ForgedMerkle) {
         branch.push(Txid::from_byte_array([9; 32]));
@@ -305,7 +335,8 @@ fn id_from_pos(shown: &Shown<'_>, params: &[Value]) -> Answer {
 
 fn broadcast(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let tx = at(params, 0).as_str().and_then(|hex| deserialize_hex::<Transaction>(hex).ok());
-    let tx = tx.ok_or_else(|| rejected("TX decode failed. Make sure the tx has at least one input."))?;
+    let tx =
+        tx.ok_or_else(|| rejected("TX decode failed. Make sure the tx has at least one input."))?;
     let txid = tx.compute_txid();
     if let Some((_, TxPosition::Block { .. })) = shown.index.transaction(&txid, None) {
         return Err(rejected("Transaction outputs already in utxo set"));
@@ -327,7 +358,9 @@ fn broadcast_package(shown: &Shown<'_>, params: &[Value]) -> Answer {
     match shown.sandbox.broadcast_package(&package, shown.now_ms) {
         Ok(_) => Ok(json!({ "success": true })),
         Err(BroadcastRefusal::Unanswered) => Err(unanswered()),
-        Err(refusal) => Ok(json!({ "success": false, "errors": [{ "txid": last, "error": words(&refusal) }] })),
+        Err(refusal) => {
+            Ok(json!({ "success": false, "errors": [{ "txid": last, "error": words(&refusal) }] }))
+        }
     }
 }
 
@@ -335,7 +368,8 @@ fn rejected(why: &str) -> Refusal {
     Refusal::new(1, format!("the transaction was rejected by network rules.\n\n{why}\n"))
 }
 
-/// Not a code of the protocol: the sandbox's fault demands that the server leaves a broadcast unanswered.
+/// Not a code of the protocol: the sandbox's fault demands that the server leaves a broadcast
+/// unanswered.
 pub(super) const UNANSWERED: i32 = i32::MAX;
 
 fn unanswered() -> Refusal {
@@ -347,8 +381,12 @@ fn words(refusal: &BroadcastRefusal) -> String {
         BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. } => {
             "bad-txns-inputs-missingorspent".to_owned()
         }
-        BroadcastRefusal::ImmatureCoinbase { .. } => "bad-txns-premature-spend-of-coinbase".to_owned(),
-        BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats } => fee_too_low(*fee_sats, *min_sats),
+        BroadcastRefusal::ImmatureCoinbase { .. } => {
+            "bad-txns-premature-spend-of-coinbase".to_owned()
+        }
+        BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats } => {
+            fee_too_low(*fee_sats, *min_sats)
+        }
         BroadcastRefusal::Conflict(_) => "bad-txns-spends-conflicting-tx".to_owned(),
         BroadcastRefusal::Policy(why) => format!("min relay fee not met, {why}"),
         BroadcastRefusal::Locked(_) => "non-final".to_owned(),

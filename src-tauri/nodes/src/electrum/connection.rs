@@ -26,7 +26,6 @@ const LINE_MAX: usize = 16 * 1_024 * 1_024;
 trait Bytes: Read + Write {}
 impl<T: Read + Write> Bytes for T {}
 
-/// One connection.
 pub(super) struct Connection {
     shared: Arc<Shared>,
     stream: Box<dyn Bytes>,
@@ -54,7 +53,11 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    pub(super) fn open(shared: &Arc<Shared>, stream: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
+    pub(super) fn open(
+        shared: &Arc<Shared>,
+        stream: TcpStream,
+        tls: Option<&Tls>,
+    ) -> io::Result<Self> {
         stream.set_read_timeout(Some(LOOKS_EVERY))?;
         let stream: Box<dyn Bytes> = match tls {
             Some(tls) => Box::new(tls.accept(stream)?),
@@ -101,7 +104,9 @@ impl Connection {
                     self.buffer.extend_from_slice(chunk.get(..count).unwrap_or_default());
                     self.shared.lock().counted.traffic(u64::try_from(count).unwrap_or(0));
                 }
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+                {
                     if stop.within(Duration::ZERO) || self.notify(stop).is_none() {
                         return;
                     }
@@ -146,7 +151,11 @@ impl Connection {
         let asks_for = |line: &[u8], what: &[u8]| line.windows(what.len()).any(|it| it == what);
         // Counts this line and the waiting lines behind it.
         let at_once = |what: &[u8]| {
-            let waiting = self.buffer.split(|byte| *byte == b'\n').filter(|line| asks_for(line, what)).count();
+            let waiting = self
+                .buffer
+                .split(|byte| *byte == b'\n')
+                .filter(|line| asks_for(line, what))
+                .count();
             if asks_for(line, what) { waiting.saturating_add(1) } else { 0 }
         };
         match &fault {
@@ -158,9 +167,9 @@ impl Connection {
                 return None;
             }
             Some(ElectrumFault::Stuck(script)) if is_asked_for(script) => return Some(()),
-            Some(ElectrumFault::HangsUpAt(scripts) | ElectrumFault::BearsOneAndHangsUpAt(scripts))
-                if scripts.iter().any(is_asked_for) =>
-            {
+            Some(
+                ElectrumFault::HangsUpAt(scripts) | ElectrumFault::BearsOneAndHangsUpAt(scripts),
+            ) if scripts.iter().any(is_asked_for) => {
                 return None;
             }
             _ => {}
@@ -199,16 +208,20 @@ impl Connection {
             _ => request["id"].clone(),
         };
         let outcome = match inner.fault {
-            Some(ElectrumFault::WrongTypes) if method != "server.version" => Ok(json!({ "surprise": [1, null, "x"] })),
-            Some(ElectrumFault::RefusesAll) => Err(Refusal::new(-32_603, "internal error: try another server")),
+            Some(ElectrumFault::WrongTypes) if method != "server.version" => {
+                Ok(json!({ "surprise": [1, null, "x"] }))
+            }
+            Some(ElectrumFault::RefusesAll) => {
+                Err(Refusal::new(-32_603, "internal error: try another server"))
+            }
             _ => self.call(method, params, &inner, (shared.clock)()),
         };
         match outcome {
             Ok(result) => Some(json!({ "jsonrpc": "2.0", "result": result, "id": id })),
             Err(Refusal { code: calls::UNANSWERED, .. }) => None,
-            Err(Refusal { code, message }) => {
-                Some(json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message }, "id": id }))
-            }
+            Err(Refusal { code, message }) => Some(
+                json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message }, "id": id }),
+            ),
         }
     }
 
@@ -216,7 +229,8 @@ impl Connection {
         if method == "server.version" {
             return self.agree(params, inner);
         }
-        let version = self.version.ok_or_else(|| Refusal::new(1, "server.version must be sent first"))?;
+        let version =
+            self.version.ok_or_else(|| Refusal::new(1, "server.version must be sent first"))?;
         let shown = shown(inner, version, now_ms);
         match method {
             "blockchain.headers.subscribe" => {
@@ -252,9 +266,12 @@ impl Connection {
             _ => &calls::VERSIONS,
         };
         // The numbers of a version have one digit each, so versions sort like texts.
-        let fits = |version: &&&'static str| (oldest..=newest).contains(*version) && **version <= inner.newest;
+        let fits = |version: &&&'static str| {
+            (oldest..=newest).contains(*version) && **version <= inner.newest
+        };
         let agreed = spoken.iter().rfind(fits);
-        let agreed = agreed.ok_or_else(|| Refusal::new(1, format!("unsupported protocol version: {newest}")))?;
+        let agreed = agreed
+            .ok_or_else(|| Refusal::new(1, format!("unsupported protocol version: {newest}")))?;
         self.version = Some(agreed);
         Ok(json!(["TillgateTest 1.0", agreed]))
     }
@@ -310,7 +327,8 @@ impl Connection {
 /// A thousand notifications about a script to which no client subscribed.
 fn thousand_notices() -> String {
     let params = ["00".repeat(32), "11".repeat(32)];
-    let note = json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": params });
+    let note =
+        json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": params });
     format!("{note}\n").repeat(1_000)
 }
 

@@ -47,7 +47,8 @@ pub enum ElectrumFault {
     BrokenLink,
     /// Transactions of the mempool are reported as confirmed by the best block.
     ForgedConfirmations,
-    /// Transactions of the mempool are reported as confirmed by the block at this height, without a merkle proof.
+    /// Transactions of the mempool are reported as confirmed by the block at this height, without a
+    /// merkle proof.
     ConfirmedBy(u32),
     /// Each merkle branch has a wrong additional hash.
     ForgedMerkle,
@@ -73,9 +74,11 @@ pub enum ElectrumFault {
     HangsUpAtTx(Txid),
     /// As [`Self::HangsUpAt`]. A second simultaneous connection is closed too.
     BearsOneAndHangsUpAt(Vec<ScriptBuf>),
-    /// Every block except block 0 is reported this number of blocks too high. Histories with transactions are refused.
+    /// Every block except block 0 is reported this number of blocks too high. Histories with
+    /// transactions are refused.
     Higher(u32),
-    /// The mempool has this number of invented transactions that pay a script, each with a witness of this size.
+    /// The mempool has this number of invented transactions that pay a script, each with a witness
+    /// of this size.
     InventedPayments {
         /// The script that they pay.
         script: ScriptBuf,
@@ -90,8 +93,8 @@ pub enum ElectrumFault {
     InventedWaiting(Transaction),
     /// Histories omit confirmed transactions, and statuses match these histories.
     KeepsBack,
-    /// A call for a single block header gets the header of block 0, so that the server seems to share no block with the
-    /// client. The inner fault also applies.
+    /// A call for a single block header gets the header of block 0, so that the server seems to
+    /// share no block with the client. The inner fault also applies.
     Denies(Option<Box<Self>>),
 }
 

@@ -51,9 +51,14 @@ impl Index {
             for view in changes.txs {
                 if let TxPosition::Block { height, hash, .. } = view.position
                     && !self.places.contains_key(&hash)
-                    && let Some(block) = sandbox.block(height)?.filter(|block| block.block_hash() == hash)
+                    && let Some(block) =
+                        sandbox.block(height)?.filter(|block| block.block_hash() == hash)
                 {
-                    let places = block.txdata.iter().enumerate().map(|(place, tx)| (tx.compute_txid(), place));
+                    let places = block
+                        .txdata
+                        .iter()
+                        .enumerate()
+                        .map(|(place, tx)| (tx.compute_txid(), place));
                     self.places.insert(hash, places.collect());
                 }
                 self.txs.insert(view.txid, Known { tx: view.tx, position: view.position });
@@ -70,7 +75,8 @@ impl Index {
     fn touch(&mut self, txid: Txid) {
         let Some(known) = self.txs.get(&txid) else { return };
         let paid = known.tx.output.iter().map(|output| script_hash(&output.script_pubkey));
-        let spent = known.tx.input.iter().filter_map(|input| self.script_of(&input.previous_output));
+        let spent =
+            known.tx.input.iter().filter_map(|input| self.script_of(&input.previous_output));
         let hashes: BTreeSet<String> = paid.chain(spent).collect();
         for hash in hashes {
             self.scripts.entry(hash.clone()).or_default().insert(txid);
@@ -84,18 +90,28 @@ impl Index {
         Some(script_hash(&output.script_pubkey))
     }
 
-    /// Whether this transaction spends an output of the script. The transaction itself may be unknown to the index.
+    /// Whether this transaction spends an output of the script. The transaction itself may be
+    /// unknown to the index.
     pub(super) fn is_spent_from(&self, tx: &Transaction, hash: &str) -> bool {
-        tx.input.iter().any(|input| self.script_of(&input.previous_output).is_some_and(|script| script == hash))
+        tx.input.iter().any(|input| {
+            self.script_of(&input.previous_output).is_some_and(|script| script == hash)
+        })
     }
 
-    /// A transaction of the chain or the mempool. With `top`, only blocks up to that height count, and not the mempool.
-    pub(super) fn transaction(&self, txid: &Txid, top: Option<u32>) -> Option<(&Transaction, TxPosition)> {
+    /// A transaction of the chain or the mempool. With `top`, only blocks up to that height count,
+    /// and not the mempool.
+    pub(super) fn transaction(
+        &self,
+        txid: &Txid,
+        top: Option<u32>,
+    ) -> Option<(&Transaction, TxPosition)> {
         let known = self.txs.get(txid)?;
         match known.position {
             TxPosition::Block { height, .. } if top.is_none_or(|top| height <= top) => {}
             TxPosition::Mempool { .. } if top.is_none() => {}
-            TxPosition::Block { .. } | TxPosition::Mempool { .. } | TxPosition::Absent => return None,
+            TxPosition::Block { .. } | TxPosition::Mempool { .. } | TxPosition::Absent => {
+                return None;
+            }
         }
         Some((&known.tx, known.position))
     }
@@ -108,7 +124,11 @@ impl Index {
             match position {
                 TxPosition::Block { height, hash, .. } => {
                     let place = self.places.get(&hash).and_then(|places| places.get(txid)).copied();
-                    mined.push((height, place, Entry { txid: *txid, height: i64::from(height), fee_sats: None }));
+                    mined.push((
+                        height,
+                        place,
+                        Entry { txid: *txid, height: i64::from(height), fee_sats: None },
+                    ));
                 }
                 TxPosition::Mempool { .. } => waiting.push(self.waiting(*txid, tx)),
                 TxPosition::Absent => {}
@@ -128,8 +148,13 @@ impl Index {
             let parent = self.txs.get(&outpoint.txid)?;
             Some(parent.tx.output.get(usize::try_from(outpoint.vout).ok()?)?.value.to_sat())
         };
-        let spent = tx.input.iter().filter_map(|input| worth(&input.previous_output)).fold(0, u64::saturating_add);
-        let paid = tx.output.iter().map(|output| output.value.to_sat()).fold(0, u64::saturating_add);
+        let spent = tx
+            .input
+            .iter()
+            .filter_map(|input| worth(&input.previous_output))
+            .fold(0, u64::saturating_add);
+        let paid =
+            tx.output.iter().map(|output| output.value.to_sat()).fold(0, u64::saturating_add);
         let height = if tx.input.iter().any(is_waiting) { -1 } else { 0 };
         Entry { txid, height, fee_sats: Some(spent.saturating_sub(paid)) }
     }
@@ -147,6 +172,7 @@ pub(super) fn status(history: &[Entry]) -> Option<String> {
     if history.is_empty() {
         return None;
     }
-    let text: String = history.iter().map(|entry| format!("{}:{}:", entry.txid, entry.height)).collect();
+    let text: String =
+        history.iter().map(|entry| format!("{}:{}:", entry.txid, entry.height)).collect();
     Some(hex::encode(sha256::Hash::hash(text.as_bytes()).to_byte_array()))
 }

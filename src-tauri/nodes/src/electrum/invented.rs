@@ -32,7 +32,12 @@ fn payment(script: &Script, number: u32) -> Transaction {
     let previous_output = OutPoint { txid: Txid::hash(&number.to_be_bytes()), vout: 0 };
     let input = TxIn { previous_output, sequence: Sequence::MAX, ..TxIn::default() };
     let output = TxOut { value: Amount::from_sat(1_000), script_pubkey: script.to_owned() };
-    Transaction { version: Version::TWO, lock_time: LockTime::ZERO, input: vec![input], output: vec![output] }
+    Transaction {
+        version: Version::TWO,
+        lock_time: LockTime::ZERO,
+        input: vec![input],
+        output: vec![output],
+    }
 }
 
 /// The id of a transaction that does not exist.

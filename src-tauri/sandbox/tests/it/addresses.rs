@@ -23,7 +23,9 @@ fn outputs_to_lists_spent_and_unspent_outputs() {
     let first = f.shop_coin(f.pay(50_000, 2));
     let second = f.shop_coin(f.pay(60_000, 0));
     let replaced = f.pay(70_000, 0);
-    f.sandbox.replace(replaced, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS).unwrap();
+    f.sandbox
+        .replace(replaced, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS)
+        .unwrap();
     f.sandbox.send(somebody(3), 80_000, NOW_MS).unwrap();
     let expected = vec![output(first.0, 50_000, 2), output(second.0, 60_000, 0)];
     assert_eq!(f.sandbox.outputs_to(&f.shop.script).unwrap(), expected);
@@ -37,7 +39,11 @@ fn outputs_to_lists_spent_and_unspent_outputs() {
     assert!(now.contains(&output(second.0, 60_000, 1)) && now.contains(&output(change, 49_500, 1)));
     f.sandbox.reorg(1, false, NOW_MS).unwrap();
     let now = f.sandbox.outputs_to(&f.shop.script).unwrap();
-    assert_eq!(now, [output(first.0, 50_000, 4), output(change, 49_500, 0)], "the customer's payment was double-spent");
+    assert_eq!(
+        now,
+        [output(first.0, 50_000, 4), output(change, 49_500, 0)],
+        "the customer's payment was double-spent"
+    );
 }
 
 #[test]
@@ -53,7 +59,10 @@ fn a_transaction_can_pay_an_address_twice() {
 fn an_address_is_found_by_a_database_index() {
     let f = Fixture::new();
     let conn = rusqlite::Connection::open(f.file()).unwrap();
-    let plan: String =
-        conn.query_row("EXPLAIN QUERY PLAN SELECT * FROM outputs WHERE script = x'00'", [], |row| row.get(3)).unwrap();
+    let plan: String = conn
+        .query_row("EXPLAIN QUERY PLAN SELECT * FROM outputs WHERE script = x'00'", [], |row| {
+            row.get(3)
+        })
+        .unwrap();
     assert!(plan.contains("outputs_by_script"), "{plan}");
 }

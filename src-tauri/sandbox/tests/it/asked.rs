@@ -13,7 +13,10 @@ fn a_mempool_entry_ends_when_its_transaction_is_replaced() {
     assert_eq!((entry.entered_ms, entry.ancestors.len()), (NOW_MS, 0));
     assert_eq!(entry.fee_sats, fixture.fee_sats(parent));
     let view = fixture.sandbox.transaction(parent).unwrap().unwrap();
-    assert_eq!((view.position, entry.vsize), (TxPosition::Mempool { entered_ms: NOW_MS }, view.tx.vsize() as u64));
+    assert_eq!(
+        (view.position, entry.vsize),
+        (TxPosition::Mempool { entered_ms: NOW_MS }, view.tx.vsize() as u64)
+    );
 
     let spent = view.tx.input[0].previous_output;
     assert_eq!(fixture.sandbox.spender_in_mempool(spent).unwrap(), Some(parent));
@@ -33,7 +36,11 @@ fn an_output_is_unspent_in_the_chain_until_a_block_spends_it() {
     assert_eq!(in_chain(outpoint), None, "no block holds the output");
     assert_eq!(fixture.sandbox.unspent(outpoint, true).unwrap().unwrap().confirmations, 0);
     assert!(in_chain(spent).is_some());
-    assert_eq!(fixture.sandbox.unspent(spent, true).unwrap(), None, "the mempool spends the output");
+    assert_eq!(
+        fixture.sandbox.unspent(spent, true).unwrap(),
+        None,
+        "the mempool spends the output"
+    );
     let before = fixture.sandbox.last_change().unwrap();
     fixture.sandbox.mine(2, false, NOW_MS).unwrap();
     assert!(fixture.sandbox.last_change().unwrap() > before);
@@ -51,5 +58,9 @@ fn a_block_of_the_best_chain_is_found_by_its_hash() {
     assert_eq!(fixture.sandbox.height_of(genesis).unwrap(), Some(0));
     let mined = fixture.sandbox.mine(1, false, NOW_MS).unwrap()[0];
     fixture.sandbox.reorg(1, true, NOW_MS).unwrap();
-    assert_eq!(fixture.sandbox.height_of(mined).unwrap(), None, "the reorganisation disconnected the block");
+    assert_eq!(
+        fixture.sandbox.height_of(mined).unwrap(),
+        None,
+        "the reorganisation disconnected the block"
+    );
 }

@@ -11,11 +11,18 @@ fn first_output(tx: &Transaction) -> (OutPoint, u64) {
 
 fn pay_at(f: &Fixture, rate_sat_vb: u64) -> Txid {
     let script = f.shop.script.clone();
-    let pay = Pay { script, amount_sats: 90_000, parts: 1, fee_rate_sat_vb: Some(rate_sat_vb), confirmations: 0 };
+    let pay = Pay {
+        script,
+        amount_sats: 90_000,
+        parts: 1,
+        fee_rate_sat_vb: Some(rate_sat_vb),
+        confirmations: 0,
+    };
     f.sandbox.pay(pay, NOW_MS).unwrap()[0]
 }
 
-/// A transaction of about 50 kvB that spends one coin into a large first output and 1,600 small ones.
+/// A transaction of about 50 kvB that spends one coin into a large first output and 1,600 small
+/// ones.
 fn large(f: &Fixture, coin: (OutPoint, u64)) -> Transaction {
     let small = TxOut { value: Amount::from_sat(330), script_pubkey: f.shop.script.clone() };
     let mut outputs = vec![small; 1_601];
@@ -58,7 +65,10 @@ fn a_child_that_pays_for_its_parent_brings_it_along() {
     f.sandbox.broadcast(&cheap, NOW_MS).unwrap();
     f.sandbox.mine_above(1, 7_000, NOW_MS).unwrap();
     assert!(f.is_in_block(parent) && f.is_in_block(rich.compute_txid()));
-    assert!(f.is_in_mempool(cheap.compute_txid()), "the ancestors paid for themselves, but not for `cheap`");
+    assert!(
+        f.is_in_mempool(cheap.compute_txid()),
+        "the ancestors paid for themselves, but not for `cheap`"
+    );
 }
 
 #[test]
@@ -66,8 +76,8 @@ fn a_child_of_a_chosen_parent_is_ranked_by_its_own_rate() {
     let f = Fixture::new();
     let coin = f.shop_coin(pay_at(&f, 5));
     f.sandbox.mine(1, false, NOW_MS).unwrap();
-    let outputs =
-        [40_000, 49_800].map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
+    let outputs = [40_000, 49_800]
+        .map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
     let mut parent = unsigned(&[coin], outputs.to_vec());
     f.shop.sign(&mut parent, &[coin]);
     let txid = parent.compute_txid();
@@ -86,8 +96,8 @@ fn a_child_of_a_chosen_parent_is_ranked_by_its_own_rate() {
 fn a_child_below_the_rate_stays_out_though_its_package_is_above() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(100_000, 1));
-    let outputs =
-        [49_800, 50_000].map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
+    let outputs = [49_800, 50_000]
+        .map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
     let mut first = unsigned(&[coin], outputs.to_vec());
     f.shop.sign(&mut first, &[coin]);
     let txid = first.compute_txid();
@@ -114,8 +124,12 @@ fn an_unconfirmed_chain_above_101_kvb_is_refused() {
         f.sandbox.broadcast(tx, NOW_MS).unwrap();
     }
     let refused = f.sandbox.broadcast(&third, NOW_MS).unwrap_err();
-    assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")), "{refused}");
-    // A small child of the second is accepted, and the third itself once its ancestors are in a block.
+    assert!(
+        matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")),
+        "{refused}"
+    );
+    // A small child of the second is accepted, and the third itself once its ancestors are in a
+    // block.
     let small = f.shop.spend(&[first_output(&second)], 300);
     f.sandbox.broadcast(&small, NOW_MS).unwrap();
     f.sandbox.evict(small.compute_txid(), NOW_MS).unwrap();
@@ -131,11 +145,16 @@ fn the_sizes_of_all_unconfirmed_ancestors_are_added() {
         f.sandbox.broadcast(tx, NOW_MS).unwrap();
     }
     let coins = parents.each_ref().map(first_output);
-    let mut child =
-        unsigned(&coins, vec![TxOut { value: Amount::from_sat(330), script_pubkey: f.shop.script.clone() }; 200]);
+    let mut child = unsigned(
+        &coins,
+        vec![TxOut { value: Amount::from_sat(330), script_pubkey: f.shop.script.clone() }; 200],
+    );
     f.shop.sign(&mut child, &coins);
     let refused = f.sandbox.broadcast(&child, NOW_MS).unwrap_err();
-    assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")), "{refused}");
+    assert!(
+        matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")),
+        "{refused}"
+    );
     f.sandbox.broadcast(&f.shop.spend(&coins, 500), NOW_MS).unwrap();
 }
 
@@ -143,8 +162,8 @@ fn the_sizes_of_all_unconfirmed_ancestors_are_added() {
 fn a_child_is_refused_if_all_descendants_exceed_101_kvb() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000_000, 1));
-    let outputs =
-        [15_000_000; 3].map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
+    let outputs = [15_000_000; 3]
+        .map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
     let mut parent = unsigned(&[coin], outputs.to_vec());
     f.shop.sign(&mut parent, &[coin]);
     let txid = parent.compute_txid();
@@ -153,7 +172,10 @@ fn a_child_is_refused_if_all_descendants_exceed_101_kvb() {
     f.sandbox.broadcast(&child(0), NOW_MS).unwrap();
     f.sandbox.broadcast(&child(1), NOW_MS).unwrap();
     let refused = f.sandbox.broadcast(&child(2), NOW_MS).unwrap_err();
-    assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("descendants")), "{refused}");
+    assert!(
+        matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("descendants")),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -182,7 +204,9 @@ fn a_miners_own_transaction_drops_its_conflicts() {
     // The twin and its child pay no fee, because consensus requires none.
     let twin = f.shop.spend(&[coin], 0);
     let twins_child = f.shop.spend(&[first_output(&twin)], 0);
-    f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() }).unwrap();
+    f.sandbox
+        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() })
+        .unwrap();
     let since = f.sandbox.changes_since(0, 10_000).unwrap().cursor;
     let hash = f.sandbox.mine_transactions(&[twin.clone(), twins_child.clone()], NOW_MS).unwrap();
     let block = f.sandbox.block(INITIAL_HEIGHT + 2).unwrap().unwrap();
@@ -209,7 +233,9 @@ fn a_miner_cannot_break_the_rules_of_consensus() {
     let mut unsigned_spend = good.clone();
     unsigned_spend.input[0].witness.clear();
     let greedy = f.shop.spend(&[(coin.0, coin.1 + 5_000)], 0);
-    let unknown = f.shop.spend(&[(OutPoint { txid: "22".repeat(32).parse().unwrap(), vout: 0 }, 50_000)], 500);
+    let unknown = f
+        .shop
+        .spend(&[(OutPoint { txid: "22".repeat(32).parse().unwrap(), vout: 0 }, 50_000)], 500);
     let rival = f.shop.spend(&[coin], 2_000);
     for broken in [
         vec![child.clone(), good.clone()],
@@ -225,7 +251,10 @@ fn a_miner_cannot_break_the_rules_of_consensus() {
     assert_eq!(f.sandbox.tip().unwrap().height, INITIAL_HEIGHT + 1);
     assert!(!f.sandbox.is_known(good.compute_txid()).unwrap());
     f.sandbox.broadcast(&good, NOW_MS).unwrap();
-    assert!(f.sandbox.mine_transactions(std::slice::from_ref(&child), NOW_MS).is_err(), "the parent is in no block");
+    assert!(
+        f.sandbox.mine_transactions(std::slice::from_ref(&child), NOW_MS).is_err(),
+        "the parent is in no block"
+    );
     f.sandbox.mine_transactions(&[good, child], NOW_MS).unwrap();
     assert!(f.sandbox.mine_transactions(&[rival], NOW_MS).is_err(), "the coin is spent");
 }

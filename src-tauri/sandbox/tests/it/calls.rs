@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tillgate_sandbox::{BroadcastFault, FaultsPatch, Pay, Replace, ReplaceTo, SandboxError, TxPosition};
+use tillgate_sandbox::{
+    BroadcastFault, FaultsPatch, Pay, Replace, ReplaceTo, SandboxError, TxPosition,
+};
 
 use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS};
 
@@ -44,10 +46,13 @@ fn paying_in_parts_puts_the_remainder_into_the_last() {
 #[test]
 fn one_transaction_pays_up_to_2000_scripts() {
     let f = Fixture::new();
-    let payees = |count: u64| -> Vec<_> { (0..count).map(|more| (f.shop.script.clone(), 10_000 + more)).collect() };
+    let payees = |count: u64| -> Vec<_> {
+        (0..count).map(|more| (f.shop.script.clone(), 10_000 + more)).collect()
+    };
     let txid = f.sandbox.pay_many(&payees(2_000), NOW_MS).unwrap();
     let view = f.view(txid);
-    let sums: Vec<u64> = view.tx.output.iter().map(|output| output.value.to_sat()).take(2_000).collect();
+    let sums: Vec<u64> =
+        view.tx.output.iter().map(|output| output.value.to_sat()).take(2_000).collect();
     assert_eq!(sums, (10_000..12_000).collect::<Vec<u64>>());
     assert_eq!(view.position, TxPosition::Mempool { entered_ms: NOW_MS });
     assert_eq!(view.fee_rate_sat_vb, 5);
@@ -62,7 +67,9 @@ fn paying_with_confirmations_mines_them() {
     let f = Fixture::new();
     let txid = f.pay(50_000, 2);
     assert_eq!(f.sandbox.status().unwrap().height, INITIAL_HEIGHT + 2);
-    assert!(matches!(f.position(txid), TxPosition::Block { height, .. } if height == INITIAL_HEIGHT + 1));
+    assert!(
+        matches!(f.position(txid), TxPosition::Block { height, .. } if height == INITIAL_HEIGHT + 1)
+    );
     assert_eq!(f.view(txid).fee_rate_sat_vb, 5);
 }
 
@@ -71,9 +78,14 @@ fn sums_counts_and_rates_out_of_range_are_refused_by_name() {
     let f = Fixture::new();
     let pay = |amount_sats, parts, fee_rate_sat_vb, confirmations| {
         let script = f.shop.script.clone();
-        f.sandbox.pay(Pay { script, amount_sats, parts, fee_rate_sat_vb, confirmations }, NOW_MS).unwrap_err()
+        f.sandbox
+            .pay(Pay { script, amount_sats, parts, fee_rate_sat_vb, confirmations }, NOW_MS)
+            .unwrap_err()
     };
-    assert!(matches!(pay(0, 1, None, 0), SandboxError::AmountTooSmall { amount_sats: 0, min_sats: 294 }));
+    assert!(matches!(
+        pay(0, 1, None, 0),
+        SandboxError::AmountTooSmall { amount_sats: 0, min_sats: 294 }
+    ));
     assert!(matches!(pay(500, 2, None, 0), SandboxError::AmountTooSmall { amount_sats: 250, .. }));
     assert!(matches!(pay(5_000, 0, None, 0), SandboxError::PartCount { .. }));
     assert!(matches!(pay(5_000, 101, None, 0), SandboxError::PartCount { .. }));
@@ -126,7 +138,10 @@ fn replacing_to_the_same_address_pays_the_same_or_another_sum() {
     let same = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
     let second = f.sandbox.replace(paid, same, NOW_MS).unwrap()[0];
     assert_eq!(f.shop_coin(second).1, 50_000);
-    let more = Replace { fee_rate_sat_vb: Some(40), to: ReplaceTo::SameAddress { amount_sats: Some(99_000_000) } };
+    let more = Replace {
+        fee_rate_sat_vb: Some(40),
+        to: ReplaceTo::SameAddress { amount_sats: Some(99_000_000) },
+    };
     let third = f.sandbox.replace(second, more, NOW_MS).unwrap()[0];
     assert_eq!(f.shop_coin(third).1, 99_000_000);
     assert_eq!(f.view(third).fee_rate_sat_vb, 40);
@@ -138,13 +153,22 @@ fn impossible_replacements_and_evictions_are_refused_by_name() {
     let f = Fixture::new();
     let confirmed = f.pay(50_000, 1);
     let unknown = "11".repeat(32).parse().unwrap();
-    assert!(matches!(f.sandbox.replace(unknown, TO_CUSTOMER, NOW_MS), Err(SandboxError::UnknownTransaction(_))));
-    assert!(matches!(f.sandbox.replace(confirmed, TO_CUSTOMER, NOW_MS), Err(SandboxError::AlreadyConfirmed(_))));
+    assert!(matches!(
+        f.sandbox.replace(unknown, TO_CUSTOMER, NOW_MS),
+        Err(SandboxError::UnknownTransaction(_))
+    ));
+    assert!(matches!(
+        f.sandbox.replace(confirmed, TO_CUSTOMER, NOW_MS),
+        Err(SandboxError::AlreadyConfirmed(_))
+    ));
     assert!(matches!(f.sandbox.evict(unknown, NOW_MS), Err(SandboxError::UnknownTransaction(_))));
     assert!(matches!(f.sandbox.evict(confirmed, NOW_MS), Err(SandboxError::AlreadyConfirmed(_))));
     let replaced = f.pay(50_000, 0);
     let back = f.sandbox.replace(replaced, TO_CUSTOMER, NOW_MS).unwrap()[0];
-    assert!(matches!(f.sandbox.replace(replaced, TO_CUSTOMER, NOW_MS), Err(SandboxError::NotInMempool(_))));
+    assert!(matches!(
+        f.sandbox.replace(replaced, TO_CUSTOMER, NOW_MS),
+        Err(SandboxError::NotInMempool(_))
+    ));
     assert!(matches!(f.sandbox.evict(replaced, NOW_MS), Err(SandboxError::NotInMempool(_))));
     let same = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
     assert!(matches!(f.sandbox.replace(back, same, NOW_MS), Err(SandboxError::PaysNobodyElse(_))));
@@ -177,7 +201,8 @@ fn the_clock_offset_only_grows_and_is_kept() {
 #[test]
 fn rates_are_set_withdrawn_and_kept() {
     let f = Fixture::new();
-    let change = BTreeMap::from([("USD".to_owned(), Some("70000.50".to_owned())), ("EUR".to_owned(), None)]);
+    let change =
+        BTreeMap::from([("USD".to_owned(), Some("70000.50".to_owned())), ("EUR".to_owned(), None)]);
     f.sandbox.set_rates(&change).unwrap();
     let rates = f.reopen().sandbox.rates().unwrap();
     assert_eq!(rates["USD"], "70000.50");
@@ -200,7 +225,13 @@ fn a_thousand_payments_need_no_block_between_them() {
     let f = Fixture::new();
     for _ in 0..10 {
         let script = f.shop.script.clone();
-        let pay = Pay { script, amount_sats: 100 * 20_000, parts: 100, fee_rate_sat_vb: None, confirmations: 0 };
+        let pay = Pay {
+            script,
+            amount_sats: 100 * 20_000,
+            parts: 100,
+            fee_rate_sat_vb: None,
+            confirmations: 0,
+        };
         f.sandbox.pay(pay, NOW_MS).unwrap();
     }
     // The large coins are still unspent, so a large sum can be paid.

@@ -5,8 +5,8 @@ use bitcoin::key::{Keypair, Secp256k1};
 use bitcoin::secp256k1::{All, Message, SecretKey};
 use bitcoin::sighash::SighashCache;
 use bitcoin::{
-    Amount, CompressedPublicKey, EcdsaSighashType, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid,
-    Witness, ecdsa, transaction,
+    Amount, CompressedPublicKey, EcdsaSighashType, OutPoint, ScriptBuf, Sequence, Transaction,
+    TxIn, TxOut, Txid, Witness, ecdsa, transaction,
 };
 use tillgate_sandbox::{Pay, Sandbox, TxPosition, TxView};
 
@@ -38,7 +38,13 @@ impl Fixture {
 
     /// The customer pays the shop in one transaction.
     pub fn pay(&self, amount_sats: u64, confirmations: u32) -> Txid {
-        let pay = Pay { script: self.shop.script.clone(), amount_sats, parts: 1, fee_rate_sat_vb: None, confirmations };
+        let pay = Pay {
+            script: self.shop.script.clone(),
+            amount_sats,
+            parts: 1,
+            fee_rate_sat_vb: None,
+            confirmations,
+        };
         self.sandbox.pay(pay, NOW_MS).unwrap()[0]
     }
 
@@ -67,8 +73,10 @@ impl Fixture {
     /// The output of a transaction that pays the shop: its outpoint and satoshis.
     pub fn shop_coin(&self, txid: Txid) -> (OutPoint, u64) {
         let tx = self.view(txid).tx;
-        let (vout, output) =
-            (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == self.shop.script).unwrap();
+        let (vout, output) = (0u32..)
+            .zip(&tx.output)
+            .find(|(_, output)| output.script_pubkey == self.shop.script)
+            .unwrap();
         (OutPoint { txid, vout }, output.value.to_sat())
     }
 
@@ -101,14 +109,18 @@ impl Shop {
     pub fn new() -> Shop {
         let secp = Secp256k1::new();
         let keypair = SecretKey::from_slice(&[7; 32]).unwrap().keypair(&secp);
-        let script = ScriptBuf::new_p2wpkh(&CompressedPublicKey(keypair.public_key()).wpubkey_hash());
+        let script =
+            ScriptBuf::new_p2wpkh(&CompressedPublicKey(keypair.public_key()).wpubkey_hash());
         Shop { secp, keypair, script }
     }
 
     /// Spends the shop's coins into one output to the shop: their sum minus `fee_sats`.
     pub fn spend(&self, coins: &[(OutPoint, u64)], fee_sats: u64) -> Transaction {
         let sum: u64 = coins.iter().map(|coin| coin.1).sum();
-        let outputs = vec![TxOut { value: Amount::from_sat(sum - fee_sats), script_pubkey: self.script.clone() }];
+        let outputs = vec![TxOut {
+            value: Amount::from_sat(sum - fee_sats),
+            script_pubkey: self.script.clone(),
+        }];
         let mut tx = unsigned(coins, outputs);
         self.sign(&mut tx, coins);
         tx
@@ -117,9 +129,15 @@ impl Shop {
     pub fn sign(&self, tx: &mut Transaction, coins: &[(OutPoint, u64)]) {
         for (input, coin) in coins.iter().enumerate() {
             let sighash = SighashCache::new(&*tx)
-                .p2wpkh_signature_hash(input, &self.script, Amount::from_sat(coin.1), EcdsaSighashType::All)
+                .p2wpkh_signature_hash(
+                    input,
+                    &self.script,
+                    Amount::from_sat(coin.1),
+                    EcdsaSighashType::All,
+                )
                 .unwrap();
-            let signature = self.secp.sign_ecdsa_low_r(&Message::from(sighash), &self.keypair.secret_key());
+            let signature =
+                self.secp.sign_ecdsa_low_r(&Message::from(sighash), &self.keypair.secret_key());
             let signature = ecdsa::Signature { signature, sighash_type: EcdsaSighashType::All };
             tx.input[input].witness = Witness::p2wpkh(&signature, &self.keypair.public_key());
         }

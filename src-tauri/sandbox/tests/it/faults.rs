@@ -15,14 +15,18 @@ fn each_fault_is_set_alone_and_survives_a_restart() {
     assert_eq!(f.sandbox.faults().unwrap().fee_estimate_sat_vb(), 2);
     set(&f, BroadcastFault::Timeout);
     f.sandbox.set_faults(FaultsPatch { keys_locked: Some(true), ..Default::default() }).unwrap();
-    f.sandbox.set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(321)), ..Default::default() }).unwrap();
+    f.sandbox
+        .set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(321)), ..Default::default() })
+        .unwrap();
     f.sandbox.set_faults(FaultsPatch { latency_ms: Some(5), ..Default::default() }).unwrap();
     let f = f.reopen();
     let faults = f.sandbox.faults().unwrap();
     assert_eq!((faults.broadcast, faults.keys_locked), (BroadcastFault::Timeout, true));
     assert_eq!((faults.fee_rate_sat_vb, faults.fee_estimate_sat_vb()), (Some(321), 321));
     assert_eq!((faults.chain_down, faults.latency_ms), (false, 5));
-    f.sandbox.set_faults(FaultsPatch { fee_rate_sat_vb: Some(None), ..Default::default() }).unwrap();
+    f.sandbox
+        .set_faults(FaultsPatch { fee_rate_sat_vb: Some(None), ..Default::default() })
+        .unwrap();
     assert_eq!(f.sandbox.faults().unwrap().fee_estimate_sat_vb(), 2);
 }
 
@@ -55,14 +59,20 @@ fn a_forgotten_broadcast_is_answered_as_accepted() {
     set(&f, BroadcastFault::Forget);
     let since = f.sandbox.changes_since(0, 10_000).unwrap().cursor;
     // A whole package is forgotten too, even one that would replace a transaction.
-    assert_eq!(f.sandbox.broadcast_package(&[parent.clone(), child], NOW_MS).unwrap(), Broadcast::Accepted);
+    assert_eq!(
+        f.sandbox.broadcast_package(&[parent.clone(), child], NOW_MS).unwrap(),
+        Broadcast::Accepted
+    );
     assert_eq!(f.sandbox.status().unwrap().mempool, [rival.compute_txid()]);
     assert!(!f.sandbox.is_known(parent.compute_txid()).unwrap());
     assert_eq!(f.sandbox.changes_since(since, 10_000).unwrap().txs, []);
     // Refusals by the rules and known transactions are answered as usual.
     let mut bad = parent.clone();
     bad.input[0].witness.clear();
-    assert!(matches!(f.sandbox.broadcast(&bad, NOW_MS), Err(BroadcastRefusal::ScriptInvalid { .. })));
+    assert!(matches!(
+        f.sandbox.broadcast(&bad, NOW_MS),
+        Err(BroadcastRefusal::ScriptInvalid { .. })
+    ));
     assert_eq!(f.sandbox.broadcast(&rival, NOW_MS).unwrap(), Broadcast::AlreadyKnown);
     set(&f, BroadcastFault::Ok);
     assert_eq!(f.sandbox.broadcast(&parent, NOW_MS).unwrap(), Broadcast::Accepted);

@@ -10,20 +10,32 @@ fn a_newer_schema_is_refused() {
     drop(sandbox);
     let file = folder.path().join("sandbox.db");
     rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", 3).unwrap();
-    assert!(matches!(Sandbox::open(&file, NOW_MS), Err(SandboxError::NewerSchema { found: 3, supported: 2 })));
+    assert!(matches!(
+        Sandbox::open(&file, NOW_MS),
+        Err(SandboxError::NewerSchema { found: 3, supported: 2 })
+    ));
 }
 
 #[test]
 fn other_databases_and_other_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.db");
-    rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE payments (id INTEGER)").unwrap();
+    rusqlite::Connection::open(&other)
+        .unwrap()
+        .execute_batch("CREATE TABLE payments (id INTEGER)")
+        .unwrap();
     assert!(matches!(Sandbox::open(&other, NOW_MS), Err(SandboxError::NotASandbox)));
     let text = folder.path().join("text.db");
-    std::fs::write(&text, "no database at all, but long enough to be looked at as if it were one. ".repeat(20))
-        .unwrap();
+    std::fs::write(
+        &text,
+        "no database at all, but long enough to be looked at as if it were one. ".repeat(20),
+    )
+    .unwrap();
     assert!(matches!(Sandbox::open(&text, NOW_MS), Err(SandboxError::Storage(_))));
-    assert!(matches!(Sandbox::open(&folder.path().join("no/such.db"), NOW_MS), Err(SandboxError::File(_))));
+    assert!(matches!(
+        Sandbox::open(&folder.path().join("no/such.db"), NOW_MS),
+        Err(SandboxError::File(_))
+    ));
 }
 
 #[test]
@@ -58,7 +70,8 @@ fn an_older_copy_of_the_file_does_not_know_later_blocks() {
         let tip = sandbox.tip().unwrap();
         (sandbox.changes_since(0, 10_000).unwrap().cursor, tip.height, tip.hash)
     };
-    let (sandbox, copy) = (Sandbox::open(&file, NOW_MS).unwrap(), Sandbox::open(&copy, NOW_MS).unwrap());
+    let (sandbox, copy) =
+        (Sandbox::open(&file, NOW_MS).unwrap(), Sandbox::open(&copy, NOW_MS).unwrap());
     sandbox.mine(1, false, NOW_MS).unwrap();
     let (cursor, height, hash) = at(&sandbox);
     assert!(sandbox.was_at(cursor, height, hash).unwrap());

@@ -1,5 +1,6 @@
-//! The sandbox and Bitcoin Core accept and refuse the same blocks. A separate program that holds Core's consensus
-//! engine judges every block. `TILLGATE_JUDGE` names it; `make consensus` builds it and runs these tests.
+//! The sandbox and Bitcoin Core accept and refuse the same blocks. A separate program that holds
+//! Core's consensus engine judges every block. `TILLGATE_JUDGE` names it; `make consensus` builds
+//! it and runs these tests.
 
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,8 +10,8 @@ use bitcoin::consensus::encode::serialize_hex;
 use bitcoin::hashes::Hash as _;
 use bitcoin::script::{Builder, PushBytesBuf};
 use bitcoin::{
-    Amount, Block, BlockHash, OutPoint, ScriptBuf, Sequence, Target, Transaction, TxIn, TxMerkleNode, TxOut, Txid,
-    Witness, absolute, transaction,
+    Amount, Block, BlockHash, OutPoint, ScriptBuf, Sequence, Target, Transaction, TxIn,
+    TxMerkleNode, TxOut, Txid, Witness, absolute, transaction,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -18,7 +19,8 @@ use proptest::test_runner::TestRunner;
 use crate::common::{Fixture, NOW_MS, unsigned};
 use crate::laws::{run, step};
 
-/// Number of random histories or transactions in one run, unless `TILLGATE_JUDGE_CASES` gives another.
+/// Number of random histories or transactions in one run, unless `TILLGATE_JUDGE_CASES` gives
+/// another.
 const CASES: u32 = 20;
 
 /// The judge's answer about a block.
@@ -42,7 +44,8 @@ struct Judge {
 impl Judge {
     /// `None` if `TILLGATE_JUDGE` names no program.
     fn start() -> Option<Self> {
-        let Some(program) = std::env::var_os("TILLGATE_JUDGE").filter(|name| !name.is_empty()) else {
+        let Some(program) = std::env::var_os("TILLGATE_JUDGE").filter(|name| !name.is_empty())
+        else {
             println!("not run: TILLGATE_JUDGE names no judge; `make consensus` builds it");
             return None;
         };
@@ -54,7 +57,8 @@ impl Judge {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let (to, from) = (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()));
+        let (to, from) =
+            (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()));
         Some(Self { process, to, from, has: Vec::new(), _folder: folder })
     }
 
@@ -63,11 +67,16 @@ impl Judge {
         let mut line = String::new();
         self.from.read_line(&mut line).unwrap();
         let mut words = line.trim_end().splitn(3, ' ').skip(1);
-        let tip = words.next().unwrap_or_else(|| panic!("the judge ended at {}", block.block_hash())).parse().unwrap();
+        let tip = words
+            .next()
+            .unwrap_or_else(|| panic!("the judge ended at {}", block.block_hash()))
+            .parse()
+            .unwrap();
         Verdict { tip, refused: words.next().unwrap_or_default().to_owned() }
     }
 
-    /// Sends the sandbox's new blocks to the judge, which must accept each and end at the sandbox's tip.
+    /// Sends the sandbox's new blocks to the judge, which must accept each and end at the sandbox's
+    /// tip.
     fn must_follow(&mut self, f: &Fixture) {
         let height = f.sandbox.tip().unwrap().height;
         self.has.truncate(height as usize);
@@ -85,7 +94,10 @@ impl Judge {
             self.has.push(block.block_hash());
             tip = Some(verdict.tip);
         }
-        assert!(tip.is_none_or(|tip| tip == f.sandbox.tip().unwrap().hash), "Core is on another branch");
+        assert!(
+            tip.is_none_or(|tip| tip == f.sandbox.tip().unwrap().hash),
+            "Core is on another branch"
+        );
     }
 }
 
@@ -101,7 +113,11 @@ fn cases() -> u32 {
 }
 
 fn runner() -> TestRunner {
-    TestRunner::new(ProptestConfig { cases: cases(), failure_persistence: None, ..Default::default() })
+    TestRunner::new(ProptestConfig {
+        cases: cases(),
+        failure_persistence: None,
+        ..Default::default()
+    })
 }
 
 #[test]
@@ -122,7 +138,8 @@ fn core_accepts_every_block_of_any_history() {
     outcome.unwrap();
 }
 
-/// An alteration of a spend of the shop's coin. The result is signed properly, unless the signature is altered.
+/// An alteration of a spend of the shop's coin. The result is signed properly, unless the signature
+/// is altered.
 #[derive(Debug, Clone, Copy)]
 enum Bend {
     Nothing,
@@ -161,8 +178,10 @@ fn bend() -> impl Strategy<Value = Bend> {
 /// A spend of one of the shop's coins, altered as `bend` says.
 fn bent(f: &Fixture, coin: (OutPoint, u64), bend: Bend) -> Transaction {
     let mut coins = vec![coin];
-    let mut tx =
-        unsigned(&coins, vec![TxOut { value: Amount::from_sat(coin.1), script_pubkey: f.shop.script.clone() }]);
+    let mut tx = unsigned(
+        &coins,
+        vec![TxOut { value: Amount::from_sat(coin.1), script_pubkey: f.shop.script.clone() }],
+    );
     let (tip, value) = (f.sandbox.tip().unwrap().height, &mut tx.output[0].value);
     match bend {
         Bend::Nothing | Bend::OtherSignature { .. } | Bend::NoWitness => {}
@@ -207,14 +226,19 @@ fn bent(f: &Fixture, coin: (OutPoint, u64), bend: Bend) -> Transaction {
 fn block_of(f: &Fixture, tx: Transaction) -> Block {
     let tip = f.sandbox.tip().unwrap();
     let mut header = f.sandbox.block(tip.height).unwrap().unwrap().header;
-    let script = Builder::new().push_int(i64::from(tip.height) + 1).push_int(7).push_slice([9; 8]).into_script();
+    let script = Builder::new()
+        .push_int(i64::from(tip.height) + 1)
+        .push_int(7)
+        .push_slice([9; 8])
+        .into_script();
     let input = TxIn {
         previous_output: OutPoint::null(),
         script_sig: script,
         sequence: Sequence::MAX,
         witness: Witness::from_slice(&[[0; 32]]),
     };
-    let output = vec![TxOut { value: Amount::from_sat(1_000), script_pubkey: f.shop.script.clone() }];
+    let output =
+        vec![TxOut { value: Amount::from_sat(1_000), script_pubkey: f.shop.script.clone() }];
     let coinbase = Transaction {
         version: transaction::Version::TWO,
         lock_time: absolute::LockTime::ZERO,
@@ -227,7 +251,9 @@ fn block_of(f: &Fixture, tx: Transaction) -> Block {
     let mut block = Block { header, txdata: vec![coinbase, tx] };
     let root = block.witness_root().unwrap();
     let mut commitment = PushBytesBuf::from([0xaa, 0x21, 0xa9, 0xed]);
-    commitment.extend_from_slice(Block::compute_witness_commitment(&root, &[0; 32]).as_byte_array()).unwrap();
+    commitment
+        .extend_from_slice(Block::compute_witness_commitment(&root, &[0; 32]).as_byte_array())
+        .unwrap();
     let commitment = ScriptBuf::new_op_return(commitment);
     block.txdata[0].output.push(TxOut { value: Amount::ZERO, script_pubkey: commitment });
     block.header.merkle_root = block.compute_merkle_root().unwrap();
@@ -260,7 +286,8 @@ fn core_and_the_sandbox_refuse_the_same_transactions() {
         );
         let count = if core_accepts { &accepted } else { &refused };
         count.set(count.get() + 1);
-        // One more block makes the sandbox's branch longer than the judged block's, so that Core switches to it.
+        // One more block makes the sandbox's branch longer than the judged block's, so that Core
+        // switches to it.
         f.sandbox.mine(1, true, NOW_MS).unwrap();
         judge.borrow_mut().must_follow(&f);
         Ok(())
@@ -273,5 +300,11 @@ fn core_and_the_sandbox_refuse_the_same_transactions() {
 
 fn pay(f: &Fixture) -> tillgate_sandbox::Pay {
     let script = f.shop.script.clone();
-    tillgate_sandbox::Pay { script, amount_sats: 1_000_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 }
+    tillgate_sandbox::Pay {
+        script,
+        amount_sats: 1_000_000,
+        parts: 1,
+        fee_rate_sat_vb: None,
+        confirmations: 0,
+    }
 }

@@ -1,4 +1,5 @@
-//! Properties that hold after any calls in any order: the chain is valid, and every change is reported.
+//! Properties that hold after any calls in any order: the chain is valid, and every change is
+//! reported.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -55,7 +56,11 @@ pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
             seen.extend(f.sandbox.pay(pay, NOW_MS).unwrap());
         }
         Step::Replace { which, back } => {
-            let to = if *back { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats: None } };
+            let to = if *back {
+                ReplaceTo::Customer
+            } else {
+                ReplaceTo::SameAddress { amount_sats: None }
+            };
             if let Some(txid) = pick(*which, seen) {
                 let new = f.sandbox.replace(txid, Replace { fee_rate_sat_vb: None, to }, NOW_MS);
                 seen.extend(new.unwrap_or_default());
@@ -67,7 +72,9 @@ pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
         Step::Mine { count, empty } => drop(f.sandbox.mine(*count, *empty, NOW_MS).unwrap()),
         Step::Reorg { depth, keep } => drop(f.sandbox.reorg(*depth, *keep, NOW_MS)),
         Step::ShopSpends { which } => {
-            let pays_shop = |txid: Txid| f.view(txid).tx.output.iter().any(|out| out.script_pubkey == f.shop.script);
+            let pays_shop = |txid: Txid| {
+                f.view(txid).tx.output.iter().any(|out| out.script_pubkey == f.shop.script)
+            };
             if let Some(txid) = pick(*which, seen).filter(|txid| pays_shop(*txid)) {
                 let coin = f.shop_coin(txid);
                 if coin.1 > 2_000 {
@@ -79,20 +86,23 @@ pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
             }
         }
         Step::Rebroadcast { which } => {
-            let _refused = pick(*which, seen).map(|txid| f.sandbox.broadcast(&f.view(txid).tx, NOW_MS));
+            let _refused =
+                pick(*which, seen).map(|txid| f.sandbox.broadcast(&f.view(txid).tx, NOW_MS));
         }
         Step::MineAbove { min_fee_rate_sat_kvb } => {
             drop(f.sandbox.mine_above(1, *min_fee_rate_sat_kvb, NOW_MS).unwrap());
         }
         Step::MineGiven { which } => {
-            let _refused = pick(*which, seen).map(|txid| f.sandbox.mine_transactions(&[f.view(txid).tx], NOW_MS));
+            let _refused = pick(*which, seen)
+                .map(|txid| f.sandbox.mine_transactions(&[f.view(txid).tx], NOW_MS));
         }
         Step::Reopen => return f.reopen(),
     }
     f
 }
 
-/// The unspent outputs after a replay of all blocks from genesis. Every spend must find its unspent output.
+/// The unspent outputs after a replay of all blocks from genesis. Every spend must find its unspent
+/// output.
 fn replay(f: &Fixture) -> HashMap<OutPoint, u64> {
     let mut coins = HashMap::new();
     let mut supply = 0;
@@ -101,10 +111,16 @@ fn replay(f: &Fixture) -> HashMap<OutPoint, u64> {
         supply += 5_000_000_000u64 >> (height / 150);
         for (index, tx) in f.sandbox.block(height).unwrap().unwrap().txdata.iter().enumerate() {
             for input in tx.input.iter().filter(|_| index > 0) {
-                assert!(coins.remove(&input.previous_output).is_some(), "{} is spent twice", input.previous_output);
+                assert!(
+                    coins.remove(&input.previous_output).is_some(),
+                    "{} is spent twice",
+                    input.previous_output
+                );
             }
             let txid = tx.compute_txid();
-            for (vout, output) in (0u32..).zip(&tx.output).filter(|(_, output)| !output.script_pubkey.is_op_return()) {
+            for (vout, output) in
+                (0u32..).zip(&tx.output).filter(|(_, output)| !output.script_pubkey.is_op_return())
+            {
                 coins.insert(OutPoint { txid, vout }, output.value.to_sat());
             }
         }
@@ -122,7 +138,10 @@ fn check_laws(f: &Fixture) {
         let tx = f.view(txid).tx;
         for input in &tx.input {
             let outpoint = input.previous_output;
-            assert!(coins.contains_key(&outpoint) || made.contains(&outpoint), "{txid} spends {outpoint}");
+            assert!(
+                coins.contains_key(&outpoint) || made.contains(&outpoint),
+                "{txid} spends {outpoint}"
+            );
             assert!(spent.insert(outpoint));
         }
         made.extend((0u32..).zip(&tx.output).map(|(vout, _)| OutPoint { txid, vout }));
@@ -141,9 +160,15 @@ fn check_laws(f: &Fixture) {
     let mut stored = BTreeMap::new();
     while let Some(row) = rows.next().unwrap() {
         let txid: [u8; 32] = row.get(0).unwrap();
-        let outpoint = OutPoint { txid: bitcoin::hashes::Hash::from_byte_array(txid), vout: row.get(1).unwrap() };
+        let outpoint = OutPoint {
+            txid: bitcoin::hashes::Hash::from_byte_array(txid),
+            vout: row.get(1).unwrap(),
+        };
         let spendable: Option<u32> = row.get(4).unwrap();
-        assert!(spendable.is_none() || !spent.contains(&outpoint), "the customer would double-spend {outpoint}");
+        assert!(
+            spendable.is_none() || !spent.contains(&outpoint),
+            "the customer would double-spend {outpoint}"
+        );
         stored.insert(outpoint, row.get::<_, u64>(2).unwrap());
     }
     assert_eq!(stored, coins.into_iter().collect());

@@ -31,7 +31,9 @@ fn kept_transactions_return_to_the_mempool() {
     assert_eq!(status.mempool, [paid, shops.compute_txid()]);
     let changes = f.sandbox.changes_since(since, 1_000).unwrap();
     assert_eq!(changes.tip.hash, status.tip_hash);
-    assert!(changes.txs.iter().any(|view| view.txid == paid && view.position != TxPosition::Absent));
+    assert!(
+        changes.txs.iter().any(|view| view.txid == paid && view.position != TxPosition::Absent)
+    );
     f.sandbox.mine(1, false, NOW_MS).unwrap();
     assert!(f.is_in_block(paid) && f.is_in_block(shops.compute_txid()));
 }
@@ -52,7 +54,9 @@ fn without_keep_transactions_only_double_spends_are_mined() {
     let double = view.conflicts[0];
     assert!(f.is_in_block(double));
     assert!(f.view(double).tx.output.iter().all(|output| output.script_pubkey != f.shop.script));
-    assert!(f.is_in_block(safe) && f.is_in_mempool(shops.compute_txid()) && f.is_in_mempool(waiting));
+    assert!(
+        f.is_in_block(safe) && f.is_in_mempool(shops.compute_txid()) && f.is_in_mempool(waiting)
+    );
     let in_new_blocks: Vec<Txid> = (INITIAL_HEIGHT + 2..=INITIAL_HEIGHT + 4)
         .flat_map(|height| f.sandbox.block(height).unwrap().unwrap().txdata.into_iter().skip(1))
         .map(|tx| tx.compute_txid())
@@ -77,9 +81,15 @@ fn a_child_of_a_double_spent_payment_becomes_absent() {
 #[test]
 fn a_reorganisation_cannot_reach_below_the_initial_chain() {
     let f = Fixture::new();
-    assert!(matches!(f.sandbox.reorg(1, true, NOW_MS), Err(SandboxError::ReorgDepth { depth: 1, max: 0 })));
+    assert!(matches!(
+        f.sandbox.reorg(1, true, NOW_MS),
+        Err(SandboxError::ReorgDepth { depth: 1, max: 0 })
+    ));
     f.sandbox.mine(2, false, NOW_MS).unwrap();
-    assert!(matches!(f.sandbox.reorg(3, true, NOW_MS), Err(SandboxError::ReorgDepth { depth: 3, max: 2 })));
+    assert!(matches!(
+        f.sandbox.reorg(3, true, NOW_MS),
+        Err(SandboxError::ReorgDepth { depth: 3, max: 2 })
+    ));
     assert!(matches!(f.sandbox.reorg(0, true, NOW_MS), Err(SandboxError::ReorgDepth { .. })));
     f.sandbox.reorg(2, true, NOW_MS).unwrap();
 }
@@ -131,15 +141,21 @@ fn chain_mempool_and_change_log_survive_a_restart() {
     let waiting = f.pay(60_000, 0);
     let before = (f.sandbox.status().unwrap(), f.view(paid), f.view(waiting), cursor(&f.sandbox));
     let f = f.reopen();
-    assert_eq!((f.sandbox.status().unwrap(), f.view(paid), f.view(waiting), cursor(&f.sandbox)), before);
-    f.sandbox.replace(waiting, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS).unwrap();
+    assert_eq!(
+        (f.sandbox.status().unwrap(), f.view(paid), f.view(waiting), cursor(&f.sandbox)),
+        before
+    );
+    f.sandbox
+        .replace(waiting, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS)
+        .unwrap();
 }
 
 #[test]
 fn a_reorganisation_keeps_the_chains_identity() {
     let f = Fixture::new();
     f.pay(50_000, 3);
-    let (identity, since, tip) = (f.sandbox.identity(), cursor(&f.sandbox), f.sandbox.tip().unwrap());
+    let (identity, since, tip) =
+        (f.sandbox.identity(), cursor(&f.sandbox), f.sandbox.tip().unwrap());
     f.sandbox.reorg(2, true, NOW_MS).unwrap();
     assert!(f.sandbox.was_at(since, tip.height, tip.hash).unwrap());
     let f = f.reopen();

@@ -1,8 +1,11 @@
-//! Consensus and relay rules: the sandbox refuses the transactions that real nodes refuse, and names the reason.
+//! Consensus and relay rules: the sandbox refuses the transactions that real nodes refuse, and
+//! names the reason.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::{Amount, OutPoint, ScriptBuf, Sequence, Target, TxOut};
-use tillgate_sandbox::{Broadcast, BroadcastFault, BroadcastRefusal, FaultsPatch, Replace, ReplaceTo};
+use tillgate_sandbox::{
+    Broadcast, BroadcastFault, BroadcastRefusal, FaultsPatch, Replace, ReplaceTo,
+};
 
 use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS, unsigned};
 
@@ -20,7 +23,10 @@ fn every_block_has_work_merkle_root_commitment_and_height() {
         assert!(block.check_merkle_root() && block.check_witness_commitment());
         let coinbase = block.coinbase().unwrap();
         assert!(coinbase.is_coinbase() && coinbase.input[0].script_sig.len() >= 2);
-        assert_eq!(coinbase.output[1].script_pubkey.as_bytes()[..6], [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed]);
+        assert_eq!(
+            coinbase.output[1].script_pubkey.as_bytes()[..6],
+            [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed]
+        );
         if height > 16 {
             assert_eq!(block.bip34_block_height().unwrap(), u64::from(height));
         }
@@ -37,7 +43,8 @@ fn every_block_has_work_merkle_root_commitment_and_height() {
 fn the_subsidy_halves_every_150_blocks_and_fees_are_added() {
     let f = Fixture::new();
     f.sandbox.mine(60, true, NOW_MS).unwrap();
-    let reward = |height| f.sandbox.block(height).unwrap().unwrap().txdata[0].output[0].value.to_sat();
+    let reward =
+        |height| f.sandbox.block(height).unwrap().unwrap().txdata[0].output[0].value.to_sat();
     assert_eq!(
         [reward(149), reward(150), reward(299), reward(300)],
         [50, 25, 25, 12].map(|btc| { if btc == 12 { 1_250_000_000 } else { btc * 100_000_000 } })
@@ -84,7 +91,8 @@ fn a_taproot_spend_without_its_signature_is_refused() {
     let (internal, _) = f.shop.keypair.x_only_public_key();
     let script = ScriptBuf::new_p2tr(&f.shop.secp, internal, None);
     let paid = f.sandbox.send(script.clone(), 50_000, NOW_MS).unwrap();
-    let vout = f.view(paid).tx.output.iter().position(|output| output.script_pubkey == script).unwrap();
+    let vout =
+        f.view(paid).tx.output.iter().position(|output| output.script_pubkey == script).unwrap();
     let coin = (OutPoint { txid: paid, vout: vout as u32 }, 50_000);
     let tx = f.shop.spend(&[coin], 500);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
@@ -99,10 +107,14 @@ fn spending_a_spent_or_unknown_output_is_refused() {
     f.sandbox.broadcast(&first, NOW_MS).unwrap();
     f.sandbox.mine(1, false, NOW_MS).unwrap();
     let refused = f.sandbox.broadcast(&f.shop.spend(&[coin], 5_000), NOW_MS);
-    assert!(matches!(refused, Err(BroadcastRefusal::InputSpent { spender, .. }) if spender == first.compute_txid()));
+    assert!(
+        matches!(refused, Err(BroadcastRefusal::InputSpent { spender, .. }) if spender == first.compute_txid())
+    );
     let unknown = (OutPoint { txid: "22".repeat(32).parse().unwrap(), vout: 0 }, 50_000);
     let refused = f.sandbox.broadcast(&f.shop.spend(&[unknown], 500), NOW_MS);
-    assert!(matches!(refused, Err(BroadcastRefusal::MissingInputs(outpoint)) if outpoint == unknown.0));
+    assert!(
+        matches!(refused, Err(BroadcastRefusal::MissingInputs(outpoint)) if outpoint == unknown.0)
+    );
     let twice = f.shop.spend(&[coin, coin], 500);
     assert!(matches!(f.sandbox.broadcast(&twice, NOW_MS), Err(BroadcastRefusal::Invalid(_))));
 }
@@ -111,7 +123,8 @@ fn spending_a_spent_or_unknown_output_is_refused() {
 fn an_immature_coinbase_is_refused() {
     let f = Fixture::new();
     let coinbase = f.sandbox.block(INITIAL_HEIGHT - 98).unwrap().unwrap().txdata[0].clone();
-    let coin = (OutPoint { txid: coinbase.compute_txid(), vout: 0 }, coinbase.output[0].value.to_sat());
+    let coin =
+        (OutPoint { txid: coinbase.compute_txid(), vout: 0 }, coinbase.output[0].value.to_sat());
     let tx = f.shop.spend(&[coin], 5_000);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     let first = INITIAL_HEIGHT + 2;
@@ -121,7 +134,10 @@ fn an_immature_coinbase_is_refused() {
     );
     // The coin is mature now; only the signature is wrong.
     f.sandbox.mine(1, true, NOW_MS).unwrap();
-    assert!(matches!(f.sandbox.broadcast(&tx, NOW_MS), Err(BroadcastRefusal::ScriptInvalid { .. })));
+    assert!(matches!(
+        f.sandbox.broadcast(&tx, NOW_MS),
+        Err(BroadcastRefusal::ScriptInvalid { .. })
+    ));
 }
 
 #[test]
@@ -139,7 +155,8 @@ fn locked_transactions_are_refused_until_their_height() {
     let f = Fixture::new();
     let coin = f.shop_coin(f.pay(50_000, 1));
     let tip = INITIAL_HEIGHT + 1;
-    let output = || vec![TxOut { value: Amount::from_sat(49_000), script_pubkey: f.shop.script.clone() }];
+    let output =
+        || vec![TxOut { value: Amount::from_sat(49_000), script_pubkey: f.shop.script.clone() }];
     let mut absolute = unsigned(&[coin], output());
     absolute.lock_time = LockTime::from_height(tip + 1).unwrap();
     f.shop.sign(&mut absolute, &[coin]);
@@ -167,7 +184,10 @@ fn a_replacement_must_pay_the_fees_of_all_it_replaces() {
     // The replacement has 110 vB, so it must pay 110 satoshis on top of both fees.
     let refused = f.sandbox.broadcast(&f.shop.spend(&[coin], 3_050), NOW_MS);
     assert!(
-        matches!(refused, Err(BroadcastRefusal::ReplacementFeeTooLow { fee_sats: 3_050, min_sats: 3_110 })),
+        matches!(
+            refused,
+            Err(BroadcastRefusal::ReplacementFeeTooLow { fee_sats: 3_050, min_sats: 3_110 })
+        ),
         "{refused:?}"
     );
     assert!(f.is_in_mempool(child.compute_txid()));
@@ -213,9 +233,13 @@ fn an_evicted_transaction_is_refused_until_the_next_block() {
 fn the_reject_fault_refuses_broadcasts() {
     let f = Fixture::new();
     let tx = f.shop.spend(&[f.shop_coin(f.pay(50_000, 1))], 500);
-    f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() }).unwrap();
+    f.sandbox
+        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() })
+        .unwrap();
     assert!(matches!(f.sandbox.broadcast(&tx, NOW_MS), Err(BroadcastRefusal::Refused(_))));
     f.pay(50_000, 0);
-    f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Ok), ..Default::default() }).unwrap();
+    f.sandbox
+        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Ok), ..Default::default() })
+        .unwrap();
     f.sandbox.broadcast(&tx, NOW_MS).unwrap();
 }

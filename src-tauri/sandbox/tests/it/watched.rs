@@ -25,13 +25,18 @@ impl<'a> Looks<'a> {
     fn both(&mut self, one: &Transaction, other: &Transaction) -> (TxView, TxView) {
         let changes = self.f.sandbox.changes_since(self.cursor, 10_000).unwrap();
         self.cursor = changes.cursor;
-        let of = |txid: Txid| changes.txs.iter().find(|view| view.txid == txid).cloned().expect("the look reports it");
+        let of = |txid: Txid| {
+            changes.txs.iter().find(|view| view.txid == txid).cloned().expect("the look reports it")
+        };
         (of(one.compute_txid()), of(other.compute_txid()))
     }
 }
 
 fn spend_of(f: &Fixture, tx: &Transaction, fee_sats: u64) -> Transaction {
-    f.shop.spend(&[(OutPoint { txid: tx.compute_txid(), vout: 0 }, tx.output[0].value.to_sat())], fee_sats)
+    f.shop.spend(
+        &[(OutPoint { txid: tx.compute_txid(), vout: 0 }, tx.output[0].value.to_sat())],
+        fee_sats,
+    )
 }
 
 fn is_mined_at(view: &TxView, at: u32) -> bool {
@@ -67,7 +72,10 @@ fn each_change_of_our_transaction_is_reported() {
     for keep in [true, false] {
         f.sandbox.reorg(1, keep, NOW_MS).unwrap();
         let (older_view, newer_view) = looks.both(&ours, &newer);
-        assert!(is_waiting(&newer_view), "the newer one returns to the mempool, keepTransactions: {keep}");
+        assert!(
+            is_waiting(&newer_view),
+            "the newer one returns to the mempool, keepTransactions: {keep}"
+        );
         assert_eq!((older_view.conflict_height, older_view.conflict_in_mempool), (None, true));
         f.sandbox.mine(1, false, NOW_MS).unwrap();
         assert!(is_mined_at(&looks.changed(&newer), f.sandbox.tip().unwrap().height));
@@ -88,9 +96,14 @@ fn our_spends_become_absent_only_with_a_double_spent_payment() {
     let mut looks = Looks::new(&f);
     f.sandbox.reorg(2, false, NOW_MS).unwrap();
     let (safe_view, child_view) = looks.both(&safe, &safe_child);
-    assert!(is_waiting(&safe_view) && is_waiting(&child_view) && child_view.has_unconfirmed_ancestors);
+    assert!(
+        is_waiting(&safe_view) && is_waiting(&child_view) && child_view.has_unconfirmed_ancestors
+    );
     let doomed_view = f.view(doomed.compute_txid());
-    assert_eq!((doomed_view.position, doomed_view.conflict_height), (TxPosition::Absent, Some(INITIAL_HEIGHT + 2)));
+    assert_eq!(
+        (doomed_view.position, doomed_view.conflict_height),
+        (TxPosition::Absent, Some(INITIAL_HEIGHT + 2))
+    );
     f.sandbox.mine(1, false, NOW_MS).unwrap();
     assert!(f.is_in_block(safe.compute_txid()) && f.is_in_block(safe_child.compute_txid()));
 }
@@ -116,7 +129,11 @@ fn a_conflict_is_reported_when_mined_reorganised_and_moved() {
     f.sandbox.reorg(1, true, NOW_MS).unwrap();
     assert_eq!(heights(&mut looks), (None, None), "the twin is back in the mempool");
     f.sandbox.mine(1, false, NOW_MS).unwrap();
-    assert_eq!(heights(&mut looks), (Some(first + 2), Some(first + 2)), "the twin is mined at another height");
+    assert_eq!(
+        heights(&mut looks),
+        (Some(first + 2), Some(first + 2)),
+        "the twin is mined at another height"
+    );
     f.sandbox.reorg(1, true, NOW_MS).unwrap();
     f.sandbox.mine_transactions(&[ours.clone(), child.clone()], NOW_MS).unwrap();
     assert_eq!(heights(&mut looks), (None, None), "our transactions are mined, the twin is not");
@@ -136,7 +153,10 @@ fn the_lowest_height_of_several_conflicts_is_reported() {
     let lowest = f.sandbox.tip().unwrap().height;
     f.sandbox.mine_transactions(&rivals[..1], NOW_MS).unwrap();
     let (ours_view, child_view) = looks.both(&ours, &child);
-    assert_eq!((ours_view.conflict_height, child_view.conflict_height), (Some(lowest), Some(lowest)));
+    assert_eq!(
+        (ours_view.conflict_height, child_view.conflict_height),
+        (Some(lowest), Some(lowest))
+    );
     assert_eq!(ours_view.conflicts.len(), 2);
 }
 
@@ -147,7 +167,9 @@ fn replacing_a_payment_is_reported_for_our_spend_of_it() {
     let ours = f.shop.spend(&[f.shop_coin(paid)], 500);
     f.sandbox.broadcast(&ours, NOW_MS).unwrap();
     let mut looks = Looks::new(&f);
-    f.sandbox.replace(paid, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS).unwrap();
+    f.sandbox
+        .replace(paid, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS)
+        .unwrap();
     let view = looks.changed(&ours);
     assert_eq!((view.position, view.conflict_in_mempool), (TxPosition::Absent, true));
     f.sandbox.mine(1, false, NOW_MS).unwrap();

@@ -2,8 +2,8 @@ use super::*;
 use crate::Store;
 use crate::payment_lists::tests::{insert, store};
 
-/// Twelve payments, each with an anomaly; key 7 made every second one, and four share a reference. The first `indexed`
-/// payments are indexed.
+/// Twelve payments, each with an anomaly; key 7 made every second one, and four share a reference.
+/// The first `indexed` payments are indexed.
 async fn twelve(store: &Store, indexed: i64) {
     store
         .write(move |tx| {
@@ -52,11 +52,17 @@ async fn anomalies_are_listed_by_key_payment_reference_kind_and_time() {
         for (filter, expected) in [
             (all.clone(), vec![12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]),
             (of_key.clone(), vec![12, 10, 8, 6, 4, 2]),
-            (AnomalyFilter { begin: Some(Timestamp::from_ms(8_000)), ..of_key.clone() }, vec![12, 10, 8]),
+            (
+                AnomalyFilter { begin: Some(Timestamp::from_ms(8_000)), ..of_key.clone() },
+                vec![12, 10, 8],
+            ),
             (AnomalyFilter { kind: Some(AnomalyKind::Overpayment), ..of_key.clone() }, vec![12, 6]),
             (AnomalyFilter { payment_id: Some(fifth.payment.id), ..all.clone() }, vec![5]),
             (AnomalyFilter { payment_id: Some(fifth.payment.id), ..of_key.clone() }, vec![]),
-            (AnomalyFilter { merchant_transaction_id: of_order.clone(), ..all.clone() }, vec![8, 7, 6, 5]),
+            (
+                AnomalyFilter { merchant_transaction_id: of_order.clone(), ..all.clone() },
+                vec![8, 7, 6, 5],
+            ),
             (AnomalyFilter { merchant_transaction_id: of_order, ..of_key.clone() }, vec![8, 6]),
             (AnomalyFilter { merchant_transaction_id: Some(String::new()), ..of_key }, vec![]),
         ] {
@@ -83,14 +89,29 @@ fn each_filter_uses_the_index_that_reads_fewest_rows() {
     for (filter, index) in [
         (all.clone(), "anomalies_by_creation"),
         (of_key.clone(), "anomalies_by_key"),
-        (AnomalyFilter { begin: Some(Timestamp::from_ms(1)), ..of_key.clone() }, "anomalies_by_key"),
-        (AnomalyFilter { kind: Some(AnomalyKind::LatePayment), ..of_key.clone() }, "anomalies_by_key"),
+        (
+            AnomalyFilter { begin: Some(Timestamp::from_ms(1)), ..of_key.clone() },
+            "anomalies_by_key",
+        ),
+        (
+            AnomalyFilter { kind: Some(AnomalyKind::LatePayment), ..of_key.clone() },
+            "anomalies_by_key",
+        ),
         (AnomalyFilter { merchant_transaction_id: none, ..of_key.clone() }, "anomalies_by_key"),
-        (AnomalyFilter { merchant_transaction_id: order.clone(), ..all.clone() }, "payments_by_merchant_transaction"),
-        (AnomalyFilter { merchant_transaction_id: order, ..of_key.clone() }, "payments_by_merchant_transaction"),
+        (
+            AnomalyFilter { merchant_transaction_id: order.clone(), ..all.clone() },
+            "payments_by_merchant_transaction",
+        ),
+        (
+            AnomalyFilter { merchant_transaction_id: order, ..of_key.clone() },
+            "payments_by_merchant_transaction",
+        ),
         (AnomalyFilter { payment_id, ..all.clone() }, "anomalies_one_to_a_ground"),
         (AnomalyFilter { payment_id, ..of_key }, "anomalies_one_to_a_ground"),
-        (AnomalyFilter { resolution: Some(Resolution::Open), ..all.clone() }, "anomalies_by_resolution"),
+        (
+            AnomalyFilter { resolution: Some(Resolution::Open), ..all.clone() },
+            "anomalies_by_resolution",
+        ),
     ] {
         let (list, values) = filter.page(50, 0);
         let list = plan(&list, values);

@@ -50,7 +50,8 @@ fn content(file: &Path) -> (i64, i64, Vec<String>) {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0)).unwrap();
     let mut settings = connection.prepare("SELECT * FROM settings").unwrap();
     let columns = settings.column_count();
-    let row = settings.query_row([], |row| (0..columns).map(|column| row.get(column)).collect()).unwrap();
+    let row =
+        settings.query_row([], |row| (0..columns).map(|column| row.get(column)).collect()).unwrap();
     (pragma("user_version"), pragma("application_id"), row)
 }
 
@@ -88,7 +89,8 @@ fn a_file_of_the_present_schema_is_not_copied() {
 fn a_failed_step_changes_nothing_and_can_be_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let file = shop_file(folder.path());
-    upgrade(&file, &format!("{NEXT} UPDATE nothing SET x = 1;")).expect_err("the last statement of the step fails");
+    upgrade(&file, &format!("{NEXT} UPDATE nothing SET x = 1;"))
+        .expect_err("the last statement of the step fails");
     assert_eq!(content(&file), before());
     // A crash may leave a part of a copy.
     std::fs::write(copy_of(&file), [0x5a; 100]).unwrap();
@@ -101,7 +103,9 @@ fn a_file_that_cannot_be_copied_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = shop_file(folder.path());
     let connection = open::for_writing(&file).unwrap();
-    connection.execute_batch("CREATE TABLE big (x); INSERT INTO big VALUES (zeroblob(1000000));").unwrap();
+    connection
+        .execute_batch("CREATE TABLE big (x); INSERT INTO big VALUES (zeroblob(1000000));")
+        .unwrap();
     drop(connection);
     // The end of the file holds the blob.
     let mut bytes = std::fs::read(&file).unwrap();
@@ -126,9 +130,14 @@ fn a_table_that_others_refer_to_can_be_rebuilt() {
     let rebuild = "CREATE TABLE new (id INTEGER PRIMARY KEY, more TEXT) STRICT; INSERT INTO new (id) SELECT id FROM parent; \
          DROP TABLE parent; ALTER TABLE new RENAME TO parent;";
     migrate_by(&[PARENT_AND_CHILD, rebuild], &connection, &file, 0).unwrap();
-    assert_eq!(connection.query_row("SELECT of FROM child", [], |row| row.get::<_, i64>(0)).unwrap(), 7);
+    assert_eq!(
+        connection.query_row("SELECT of FROM child", [], |row| row.get::<_, i64>(0)).unwrap(),
+        7
+    );
     connection.execute("INSERT INTO child VALUES (2, 7)", []).unwrap();
-    connection.execute("INSERT INTO child VALUES (3, 8)", []).expect_err("references are enforced again");
+    connection
+        .execute("INSERT INTO child VALUES (3, 8)", [])
+        .expect_err("references are enforced again");
 }
 
 #[test]
@@ -137,7 +146,10 @@ fn a_migration_that_breaks_a_reference_is_undone() {
     let file = folder.path().join("gateway.db");
     let connection = open::for_writing(&file).unwrap();
     let refused = migrate_by(&[PARENT_AND_CHILD, "DELETE FROM parent;"], &connection, &file, 0);
-    assert!(matches!(&refused, Err(StoreError::Corrupt(why)) if why.contains("child")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(StoreError::Corrupt(why)) if why.contains("child")),
+        "{refused:?}"
+    );
     drop(connection);
     let connection = Connection::open(&file).unwrap();
     let left = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -167,7 +179,8 @@ fn no_insert_needs_a_temporary_table_for_its_constraints() {
     let mut checked = 0;
     while let Some(table) = tables.next().unwrap() {
         let (table, values): (String, String) = (table.get(0).unwrap(), table.get(1).unwrap());
-        let mut steps = connection.prepare(&format!("EXPLAIN INSERT INTO {table} VALUES ({values})")).unwrap();
+        let mut steps =
+            connection.prepare(&format!("EXPLAIN INSERT INTO {table} VALUES ({values})")).unwrap();
         let mut steps = steps.raw_query();
         while let Some(step) = steps.next().unwrap() {
             assert_ne!(step.get::<_, String>("opcode").unwrap(), "OpenEphemeral", "{table}");
@@ -183,7 +196,10 @@ fn a_newer_schema_is_refused_and_says_what_to_do() {
     let file = folder.path().join("gateway.db");
     drop(Store::open(&file).unwrap());
     let newer = MIGRATIONS.len() + 1;
-    Connection::open(&file).unwrap().execute_batch(&format!("PRAGMA user_version = {newer}")).unwrap();
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch(&format!("PRAGMA user_version = {newer}"))
+        .unwrap();
     let Err(refusal) = Store::open(&file) else { panic!("a newer schema was opened") };
     assert!(refusal.to_string().contains("install the newer Tillgate"), "{refusal}");
 }
@@ -206,6 +222,11 @@ fn only_the_owner_can_read_and_write_the_files() {
     let _store = Store::open(&file).unwrap();
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let entry = entry.unwrap();
-        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path());
+        assert_eq!(
+            entry.metadata().unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{:?}",
+            entry.path()
+        );
     }
 }

@@ -59,7 +59,8 @@ fn repeats(store: &Store, url: &str, now: Timestamp) -> Vec<DueNotification> {
 fn state_of(store: &Store, n: u32) -> NotificationState {
     store
         .read::<_, StoreError>(|reader| {
-            let mut query = reader.connection.prepare("SELECT state FROM notifications WHERE id = ?1")?;
+            let mut query =
+                reader.connection.prepare("SELECT state FROM notifications WHERE id = ?1")?;
             let mut rows = query.query([id(n).as_bytes()])?;
             values::parsed(rows.next()?.unwrap(), "state")
         })
@@ -201,7 +202,9 @@ async fn servers_with_waiting_notifications_are_found_in_order() {
     queue(&store, 3, 3, "http://a.example:81/y", NOW).await;
     queue(&store, 4, 4, "no url", NOW).await;
     let mut servers = vec![String::new()];
-    let next = |after: &String| store.read(|reader| reader.server_with_attempts(Turn::First, 0, after)).unwrap();
+    let next = |after: &String| {
+        store.read(|reader| reader.server_with_attempts(Turn::First, 0, after)).unwrap()
+    };
     while let Some(next) = next(servers.last().unwrap()) {
         servers.push(next);
     }
@@ -209,7 +212,8 @@ async fn servers_with_waiting_notifications_are_found_in_order() {
     assert_eq!(firsts(&store, "http://a.example/").len(), 2);
 }
 
-/// Each query searches an index and sorts nothing, so that its time does not grow with the waiting notifications.
+/// Each query searches an index and sorts nothing, so that its time does not grow with the waiting
+/// notifications.
 #[test]
 fn due_notifications_are_found_by_index_alone() {
     let (_folder, store) = store();

@@ -8,15 +8,16 @@ use tillgate_domain::money::Currency;
 /// The shortest part of a transaction's id that is searched for. A shorter one matches too many.
 const TXID_PART_MIN: usize = 6;
 
-/// Decimals of a satoshi in BTC.
 const BTC_DECIMALS: usize = 8;
 
-/// The SQL term for payments with this text in their reference, message, address, id, amount or transactions. `bind`
-/// returns the placeholder of a value.
+/// The SQL term for payments with this text in their reference, message, address, id, amount or
+/// transactions. `bind` returns the placeholder of a value.
 pub(super) fn term(part: &str, bind: &mut dyn FnMut(Value) -> String) -> String {
     let pattern = bind(Value::Text(anywhere(part)));
     let like = |column: &str, pattern: &str| format!("{column} LIKE {pattern} ESCAPE '\\'");
-    let mut places = ["merchant_transaction_id", "message", "address"].map(|column| like(column, &pattern)).to_vec();
+    let mut places = ["merchant_transaction_id", "message", "address"]
+        .map(|column| like(column, &pattern))
+        .to_vec();
     if is_hex(part) {
         places.push(like("hex(id)", &pattern));
         for in_txid in in_txids(part) {
@@ -29,7 +30,8 @@ pub(super) fn term(part: &str, bind: &mut dyn FnMut(Value) -> String) -> String 
     }
     for (minor, codes) in prices(part) {
         let price = bind(Value::Integer(minor));
-        let codes: Vec<String> = codes.into_iter().map(|code| bind(Value::Text(code.to_owned()))).collect();
+        let codes: Vec<String> =
+            codes.into_iter().map(|code| bind(Value::Text(code.to_owned()))).collect();
         places.push(format!("(price_minor = {price} AND currency IN ({}))", codes.join(", ")));
     }
     format!("({})", places.join(" OR "))
@@ -53,8 +55,8 @@ fn is_hex(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The patterns for a part of a transaction's id in its stored bytes. People see an id with its bytes reversed. The part
-/// may begin in the middle of a byte, so there are two patterns.
+/// The patterns for a part of a transaction's id in its stored bytes. People see an id with its
+/// bytes reversed. The part may begin in the middle of a byte, so there are two patterns.
 fn in_txids(part: &str) -> Vec<String> {
     if part.len() < TXID_PART_MIN {
         return Vec::new();
@@ -63,12 +65,14 @@ fn in_txids(part: &str) -> Vec<String> {
 }
 
 fn reversed_bytes(aligned: &str) -> String {
-    let nibbles: Vec<char> = aligned.chars().chain((aligned.len() % 2 == 1).then_some('_')).collect();
+    let nibbles: Vec<char> =
+        aligned.chars().chain((aligned.len() % 2 == 1).then_some('_')).collect();
     let bytes = nibbles.chunks(2).rev().flatten();
     std::iter::once(&'%').chain(bytes).chain(std::iter::once(&'%')).collect()
 }
 
-/// The prices in minor units that a typed number like `22.50` or `22,50` means, each with its currencies.
+/// The prices in minor units that a typed number like `22.50` or `22,50` means, each with its
+/// currencies.
 fn prices(typed: &str) -> BTreeMap<i64, Vec<&'static str>> {
     let mut prices = BTreeMap::<i64, Vec<&'static str>>::new();
     for currency in Currency::ALL {
@@ -82,7 +86,8 @@ fn prices(typed: &str) -> BTreeMap<i64, Vec<&'static str>> {
 /// A number with at most these decimals, in units of the last one.
 fn units(typed: &str, decimals: usize) -> Option<i64> {
     let (whole, part) = typed.split_once(['.', ',']).unwrap_or((typed, ""));
-    let is_number = !whole.is_empty() && whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit());
+    let is_number =
+        !whole.is_empty() && whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit());
     if !is_number || part.len() > decimals {
         return None;
     }

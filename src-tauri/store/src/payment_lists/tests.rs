@@ -11,7 +11,8 @@ use crate::keychains::Keychain;
 use crate::payments::NewPayment;
 use crate::rates::StoredRate;
 
-const STATES: [PaymentState; 3] = [PaymentState::New, PaymentState::Expired, PaymentState::Confirmed];
+const STATES: [PaymentState; 3] =
+    [PaymentState::New, PaymentState::Expired, PaymentState::Confirmed];
 
 pub fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -19,13 +20,15 @@ pub fn store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-/// Inserts a payment. Three payments share each second, and the clock was set back once, at `number` 20.
+/// Inserts a payment. Three payments share each second, and the clock was set back once, at
+/// `number` 20.
 pub fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreError> {
     let seconds = i64::from(number / 3) - if number < 20 { 0 } else { 9 };
     let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(seconds * 1_000);
     let currency = Currency::USD;
     let rate = Rate::parse("50000").unwrap();
-    let rate_id = tx.store_rate(currency, &StoredRate { rate, at: created_at, sources: "[]".to_owned() })?;
+    let rate_id =
+        tx.store_rate(currency, &StoredRate { rate, at: created_at, sources: "[]".to_owned() })?;
     let mut bytes = [0; 20];
     bytes[..4].copy_from_slice(&number.to_be_bytes());
     let payment = Payment {
@@ -73,7 +76,9 @@ async fn forty(store: &Store) {
             for (remainder, state) in (0..).zip(STATES) {
                 let due = if state == PaymentState::New { "next_due_at" } else { "NULL" };
                 tx.connection.execute(
-                    &format!("UPDATE payments SET state = ?1, next_due_at = {due} WHERE seq % 3 = ?2"),
+                    &format!(
+                        "UPDATE payments SET state = ?1, next_due_at = {due} WHERE seq % 3 = ?2"
+                    ),
                     params![state.as_str(), remainder],
                 )?;
             }
@@ -96,7 +101,10 @@ fn filters() -> Vec<PaymentFilter> {
         PaymentFilter { merchant_transaction_id: Some("order-5".to_owned()), ..all.clone() },
         PaymentFilter { label: Some("till".to_owned()), from: second(1), ..all.clone() },
         PaymentFilter { label: Some("nobody".to_owned()), ..all.clone() },
-        PaymentFilter { script: Some(ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(script))), ..all },
+        PaymentFilter {
+            script: Some(ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(script))),
+            ..all
+        },
     ]
 }
 
@@ -105,13 +113,19 @@ fn answers(store: &Store) -> Vec<(u64, Vec<i64>)> {
     let read = |reader: &Reader<'_>| {
         let mut answers = Vec::new();
         for filter in filters() {
-            for (limit, offset) in [(1, 0), (50, 0), (5, 3), (7, 17), (3, 38), (5, 40), (1, u64::MAX)] {
+            for (limit, offset) in
+                [(1, 0), (50, 0), (5, 3), (7, 17), (3, 38), (5, 40), (1, u64::MAX)]
+            {
                 let page = reader.payments(&filter, limit, offset)?;
-                answers.push((reader.payments_count(&filter)?, page.iter().map(|row| row.seq).collect()));
+                answers.push((
+                    reader.payments_count(&filter)?,
+                    page.iter().map(|row| row.seq).collect(),
+                ));
             }
         }
         for ms in [-3_000, 3_001, 100_000] {
-            let due = reader.payments_due_by_time(Timestamp::from_ms(1_700_000_000_000 + ms), 10)?;
+            let due =
+                reader.payments_due_by_time(Timestamp::from_ms(1_700_000_000_000 + ms), 10)?;
             answers.push((0, due));
         }
         Ok::<_, StoreError>(answers)
@@ -146,7 +160,8 @@ async fn lists_are_the_same_however_many_payments_are_indexed() {
 #[tokio::test]
 async fn no_address_index_is_given_twice_while_payments_are_indexed() {
     let (_folder, store) = store();
-    let next_index = || store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
+    let next_index =
+        || store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
     store.write(|tx| tx.insert_keychain(Keychain::External, "wpkh")).await.unwrap();
     assert_eq!(next_index(), 0);
     // The second payment has index 0, the first has index 1.
@@ -165,7 +180,8 @@ async fn each_filter_searches_indexed_payments_by_the_right_index() {
         store
             .read(|reader| {
                 let mut steps = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
-                let steps = steps.query_map(params_from_iter(values), |row| row.get::<_, String>(3))?;
+                let steps =
+                    steps.query_map(params_from_iter(values), |row| row.get::<_, String>(3))?;
                 Ok::<_, StoreError>(steps.collect::<Result<Vec<_>, _>>()?.join("; "))
             })
             .unwrap()
@@ -183,20 +199,36 @@ async fn each_filter_searches_indexed_payments_by_the_right_index() {
     let of_key = |filter| PaymentFilter { key_id: Some(7), ..filter };
     let own = [
         (PaymentFilter::default(), "COVERING INDEX payments_by_key"),
-        (PaymentFilter { from: Some(Timestamp::from_ms(1)), ..PaymentFilter::default() }, "payments_by_key"),
-        (PaymentFilter { label: Some("till".to_owned()), ..PaymentFilter::default() }, "payments_by_key"),
+        (
+            PaymentFilter { from: Some(Timestamp::from_ms(1)), ..PaymentFilter::default() },
+            "payments_by_key",
+        ),
+        (
+            PaymentFilter { label: Some("till".to_owned()), ..PaymentFilter::default() },
+            "payments_by_key",
+        ),
         // Few payments are open, and many are closed.
         (PaymentFilter::open(), "payments_by_state"),
-        (PaymentFilter { states: vec![PaymentState::Expired], ..PaymentFilter::default() }, "payments_by_key"),
+        (
+            PaymentFilter { states: vec![PaymentState::Expired], ..PaymentFilter::default() },
+            "payments_by_key",
+        ),
         (filters().swap_remove(4), "payments_by_merchant_transaction"),
-        (PaymentFilter { merchant_transaction_id: Some(String::new()), ..PaymentFilter::default() }, "payments_by_key"),
+        (
+            PaymentFilter {
+                merchant_transaction_id: Some(String::new()),
+                ..PaymentFilter::default()
+            },
+            "payments_by_key",
+        ),
         (filters().swap_remove(7), "sqlite_autoindex_payments_2"),
     ];
     let own = own.into_iter().map(|(filter, index)| (of_key(filter), index));
     for (filter, index) in filters().into_iter().zip(indexes).chain(own) {
         let (condition, values) = filter.condition();
-        let list =
-            format!("SELECT created_at, seq FROM {INDEXED_PAYMENTS}{condition} ORDER BY created_at DESC, seq DESC");
+        let list = format!(
+            "SELECT created_at, seq FROM {INDEXED_PAYMENTS}{condition} ORDER BY created_at DESC, seq DESC"
+        );
         let count = format!("SELECT count(*) FROM {INDEXED_PAYMENTS}{condition}");
         let list = plan(&list, values.clone());
         assert!(list.contains(index), "{filter:?}: {list}");
@@ -208,7 +240,10 @@ async fn each_filter_searches_indexed_payments_by_the_right_index() {
     // Unindexed payments are found by `seq`, and only they are sorted.
     let due = plan(&due_by_time(), vec![Value::Integer(1), Value::Integer(1)]);
     let (indexed, unindexed) = due.split_once("RIGHT").unwrap();
-    assert!(indexed.contains("COVERING INDEX payments_due_at") && !indexed.contains("TEMP"), "{due}");
+    assert!(
+        indexed.contains("COVERING INDEX payments_due_at") && !indexed.contains("TEMP"),
+        "{due}"
+    );
     assert!(unindexed.contains("INTEGER PRIMARY KEY (rowid>?)"), "{due}");
 }
 
@@ -216,7 +251,9 @@ async fn each_filter_searches_indexed_payments_by_the_right_index() {
 async fn payments_are_never_deleted() {
     let (_folder, store) = store();
     forty(&store).await;
-    let deleted = store.write(|tx| Ok::<_, StoreError>(tx.connection.execute("DELETE FROM payments", [])?)).await;
+    let deleted = store
+        .write(|tx| Ok::<_, StoreError>(tx.connection.execute("DELETE FROM payments", [])?))
+        .await;
     assert!(deleted.is_err_and(|error| error.to_string().contains("never deleted")));
 }
 
@@ -226,8 +263,10 @@ async fn a_part_of_a_payment_finds_it_indexed_or_not() {
     forty(&store).await;
     store
         .write(|tx| {
-            tx.connection
-                .execute("UPDATE payments SET message = '50% off: Kaffee', price_minor = 2250 WHERE seq = 7", [])?;
+            tx.connection.execute(
+                "UPDATE payments SET message = '50% off: Kaffee', price_minor = 2250 WHERE seq = 7",
+                [],
+            )?;
             tx.index_payments(0, 20)?;
             Ok::<_, StoreError>(())
         })
@@ -240,7 +279,11 @@ async fn a_part_of_a_payment_finds_it_indexed_or_not() {
     for part in ["kaffee", "50% off", "22.50", "22,50"] {
         assert_eq!(found(part), [7], "{part}");
     }
-    assert_eq!(found("der-9"), [40, 39, 38, 37], "a part of the reference of payments without an index");
+    assert_eq!(
+        found("der-9"),
+        [40, 39, 38, 37],
+        "a part of the reference of payments without an index"
+    );
     assert!(found("order-1%").is_empty(), "a sign of a pattern is a text");
     assert_eq!(found("ADDRESS 3").len(), 11, "3 and 30 to 39");
 }
@@ -251,7 +294,8 @@ async fn the_sums_of_matching_payments_count_confirmed_prices_and_received_coins
     forty(&store).await;
     store
         .write(|tx| {
-            tx.connection.execute("UPDATE payments SET paid_sats = 20000 WHERE state = 'CONFIRMED'", [])?;
+            tx.connection
+                .execute("UPDATE payments SET paid_sats = 20000 WHERE state = 'CONFIRMED'", [])?;
             tx.index_payments(0, 20)?;
             Ok::<_, StoreError>(())
         })

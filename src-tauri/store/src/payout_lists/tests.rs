@@ -19,9 +19,11 @@ fn script(number: u8) -> ScriptBuf {
 /// Inserts a payout. Three payouts share each second.
 fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreError> {
     let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(i64::from(number / 3) * 1_000);
-    let currency = if number.is_multiple_of(4) { Currency::from_code("JPY").unwrap() } else { Currency::USD };
+    let currency =
+        if number.is_multiple_of(4) { Currency::from_code("JPY").unwrap() } else { Currency::USD };
     let rate = Rate::parse("50000").unwrap();
-    let rate_id = tx.store_rate(currency, &StoredRate { rate, at: created_at, sources: "[]".to_owned() })?;
+    let rate_id =
+        tx.store_rate(currency, &StoredRate { rate, at: created_at, sources: "[]".to_owned() })?;
     let mut id = [0; 20];
     id[..4].copy_from_slice(&number.to_be_bytes());
     let is_approved = !matches!(state, PayoutState::New | PayoutState::Expired);
@@ -36,7 +38,11 @@ fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreErro
         rate,
         fiat_minor: 1,
         // 15 units of the currency for each third payout.
-        fiat_total_minor: if number.is_multiple_of(3) { currency.parse_minor("15").unwrap() } else { 1 },
+        fiat_total_minor: if number.is_multiple_of(3) {
+            currency.parse_minor("15").unwrap()
+        } else {
+            1
+        },
         network_fee_sats: 100,
         balance_short: false,
         key_id: number.is_multiple_of(2).then_some(7),
@@ -117,15 +123,28 @@ fn filters() -> Vec<(PayoutFilter, Matches)> {
     vec![
         (all.clone(), |_| true),
         (of_key.clone(), |n| n.is_multiple_of(2)),
-        (PayoutFilter { requested_by: Some("cli:ann".to_owned()), ..all.clone() }, |n| !n.is_multiple_of(2)),
-        (PayoutFilter { states: vec![Failed], requested_by: Some("till".to_owned()), ..all.clone() }, |n| {
-            state(n) == Failed && n.is_multiple_of(2)
+        (PayoutFilter { requested_by: Some("cli:ann".to_owned()), ..all.clone() }, |n| {
+            !n.is_multiple_of(2)
         }),
+        (
+            PayoutFilter {
+                states: vec![Failed],
+                requested_by: Some("till".to_owned()),
+                ..all.clone()
+            },
+            |n| state(n) == Failed && n.is_multiple_of(2),
+        ),
         (PayoutFilter { nothing: true, ..of_key.clone() }, |_| false),
         (PayoutFilter { states: vec![Failed], ..all.clone() }, |n| state(n) == Failed),
-        (PayoutFilter { states: vec![Queued, Failed, Queued], ..all.clone() }, |n| matches!(state(n), Queued | Failed)),
-        (PayoutFilter { states: vec![New], ..of_key.clone() }, |n| state(n) == New && n.is_multiple_of(2)),
-        (PayoutFilter { states: vec![Failed], ..of_key.clone() }, |n| state(n) == Failed && n.is_multiple_of(2)),
+        (PayoutFilter { states: vec![Queued, Failed, Queued], ..all.clone() }, |n| {
+            matches!(state(n), Queued | Failed)
+        }),
+        (PayoutFilter { states: vec![New], ..of_key.clone() }, |n| {
+            state(n) == New && n.is_multiple_of(2)
+        }),
+        (PayoutFilter { states: vec![Failed], ..of_key.clone() }, |n| {
+            state(n) == Failed && n.is_multiple_of(2)
+        }),
         (PayoutFilter { from: second(3), to: second(6), ..all.clone() }, |n| (9..18).contains(&n)),
         (PayoutFilter { states: vec![Queued, New], from: second(3), ..all.clone() }, |n| {
             n >= 9 && matches!(state(n), Queued | New)
@@ -134,7 +153,9 @@ fn filters() -> Vec<(PayoutFilter, Matches)> {
         (PayoutFilter { script: Some(script(2)), amount_sats: Some(10_000), ..of_key }, |n| {
             n % 5 == 2 && n.is_multiple_of(14)
         }),
-        (PayoutFilter { amount_sats: Some(10_003), to: second(10), ..all.clone() }, |n| n % 7 == 3 && n < 30),
+        (PayoutFilter { amount_sats: Some(10_003), to: second(10), ..all.clone() }, |n| {
+            n % 7 == 3 && n < 30
+        }),
         (PayoutFilter { fiat_total_milli: Some(15_000), ..all.clone() }, |n| n.is_multiple_of(3)),
         (PayoutFilter { txid: Some(Txid::from_byte_array(TXID)), ..all.clone() }, |n| n == 12),
         (PayoutFilter { txid: Some(Txid::from_byte_array(TWIN)), ..all.clone() }, |n| n == 2),
@@ -147,14 +168,22 @@ async fn payouts_are_listed_by_every_filter_newest_first() {
     let (_folder, store) = store();
     sixty(&store).await;
     for (filter, matches) in filters() {
-        let expected: Vec<i64> = (0..60).rev().filter(|number| matches(*number)).map(|n| i64::from(n) + 1).collect();
+        let expected: Vec<i64> =
+            (0..60).rev().filter(|number| matches(*number)).map(|n| i64::from(n) + 1).collect();
         for (limit, offset) in [(500, 0), (5, 0), (5, 3), (1, 59), (5, 60)] {
             let page = store.read(|reader| reader.payouts(&filter, limit, offset)).unwrap();
             let page: Vec<i64> = page.iter().map(|row| row.seq).collect();
-            let those = expected.iter().skip(usize::try_from(offset).unwrap()).take(usize::try_from(limit).unwrap());
+            let those = expected
+                .iter()
+                .skip(usize::try_from(offset).unwrap())
+                .take(usize::try_from(limit).unwrap());
             assert_eq!(page, those.copied().collect::<Vec<_>>(), "{filter:?} {limit} {offset}");
         }
-        assert_eq!(store.read(|reader| reader.payouts_count(&filter)).unwrap(), expected.len() as u64, "{filter:?}");
+        assert_eq!(
+            store.read(|reader| reader.payouts_count(&filter)).unwrap(),
+            expected.len() as u64,
+            "{filter:?}"
+        );
     }
 }
 
@@ -209,10 +238,19 @@ fn every_filter_uses_an_index_and_sorts_nothing() {
         (PayoutFilter { states: vec![New], ..of_key.clone() }, "payouts_by_state"),
         (PayoutFilter { states: vec![Sent, Failed], ..all.clone() }, "payouts_by_state"),
         (PayoutFilter { states: vec![Sent], from: at, ..all.clone() }, "payouts_by_state"),
-        (PayoutFilter { script: Some(script(1)), states: vec![Sent], ..of_key.clone() }, "payouts_by_script"),
+        (
+            PayoutFilter { script: Some(script(1)), states: vec![Sent], ..of_key.clone() },
+            "payouts_by_script",
+        ),
         (PayoutFilter { amount_sats: Some(1), from: at, ..of_key.clone() }, "payouts_by_amount"),
-        (PayoutFilter { fiat_total_milli: Some(1), amount_sats: Some(1), ..of_key }, "payouts_by_total"),
-        (PayoutFilter { requested_by: Some("till".to_owned()), ..all.clone() }, "payouts_by_requester"),
+        (
+            PayoutFilter { fiat_total_milli: Some(1), amount_sats: Some(1), ..of_key },
+            "payouts_by_total",
+        ),
+        (
+            PayoutFilter { requested_by: Some("till".to_owned()), ..all.clone() },
+            "payouts_by_requester",
+        ),
         (PayoutFilter { txid: Some(Txid::from_byte_array(TXID)), ..all }, "twin_outputs"),
     ] {
         let ((page, values), (count, its)) = (filter.page(50, 0), filter.count());
@@ -220,7 +258,10 @@ fn every_filter_uses_an_index_and_sorts_nothing() {
         assert!(page.contains(index) && count.contains("INDEX"), "{filter:?}: {page} / {count}");
         // One transaction has few payouts.
         assert!(filter.txid.is_some() || !page.contains("TEMP B-TREE"), "{filter:?}: {page}");
-        assert!(!page.contains("SCAN payouts") || index == "payouts_by_creation", "{filter:?}: {page}");
+        assert!(
+            !page.contains("SCAN payouts") || index == "payouts_by_creation",
+            "{filter:?}: {page}"
+        );
     }
 }
 

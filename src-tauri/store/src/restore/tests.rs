@@ -9,7 +9,14 @@ use crate::chain::{Cursor, WatchedChain};
 const AT: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 
 fn new(birth_height: Option<u32>) -> NewRestore {
-    NewRestore { source: RestoreSource::Words, at: AT, birth_height, looks_ahead: 50, skip: 10, beside_another: false }
+    NewRestore {
+        source: RestoreSource::Words,
+        at: AT,
+        birth_height,
+        looks_ahead: 50,
+        skip: 10,
+        beside_another: false,
+    }
 }
 
 fn scanned(tx: &Tx<'_>, height: u32) -> Result<(), StoreError> {
@@ -43,7 +50,10 @@ async fn store() -> (tempfile::TempDir, Store) {
 async fn a_restored_copy_begins_at_its_birth_and_stays_on_its_network() {
     let (_folder, store) = store().await;
     let restore = store.write(|tx| tx.begin_restore(&new(Some(300)))).await.unwrap();
-    assert_eq!((restore.state, restore.birth_height, restore.looks_ahead), (RestoreState::Awaited, 300, 50));
+    assert_eq!(
+        (restore.state, restore.birth_height, restore.looks_ahead),
+        (RestoreState::Awaited, 300, 50)
+    );
     assert_eq!(store.read(|reader| reader.birth_height()).unwrap(), Some(300));
     let cursor = store.read(|reader| reader.watched_chain()).unwrap().unwrap().cursor;
     assert!(cursor.token.is_empty(), "the next look starts at the birth, not after the last look");
@@ -82,14 +92,19 @@ async fn a_restored_copy_is_dangerous_until_its_scan_ended() {
     assert_eq!(store.read(|reader| reader.dangerous_restore()).unwrap(), None);
     assert_eq!(store.read(|reader| reader.sender_hold()).unwrap(), None);
     assert_eq!(store.read(|reader| reader.skipped_addresses()).unwrap(), [(0, 9)]);
-    assert!(!store.write(|tx| tx.count_unknown()).await.unwrap(), "a transaction after the scan is not counted");
+    assert!(
+        !store.write(|tx| tx.count_unknown()).await.unwrap(),
+        "a transaction after the scan is not counted"
+    );
 }
 
 #[tokio::test]
 async fn indices_unknown_to_a_backup_are_skipped_once() {
     let (_folder, store) = store().await;
     store.write(|tx| tx.skip_addresses_to(49)).await.unwrap();
-    let next = |store: &Store| store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
+    let next = |store: &Store| {
+        store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1
+    };
     let from = |source| NewRestore { source, ..new(None) };
     store.write(move |tx| tx.begin_restore(&from(RestoreSource::Backup))).await.unwrap();
     assert_eq!(next(&store), 60, "ten indices are skipped that the other copy may have given");
@@ -97,7 +112,10 @@ async fn indices_unknown_to_a_backup_are_skipped_once() {
     for _ in 0..2 {
         store.write(move |tx| tx.begin_restore(&from(RestoreSource::Words))).await.unwrap();
         store.write(|tx| scanned(tx, 1)).await.unwrap();
-        assert_eq!(store.write(|tx| tx.finish_restore(AT, 10)).await.unwrap().first_given, Some(60));
+        assert_eq!(
+            store.write(|tx| tx.finish_restore(AT, 10)).await.unwrap().first_given,
+            Some(60)
+        );
     }
     store.write(move |tx| tx.begin_restore(&from(RestoreSource::Backup))).await.unwrap();
     assert_eq!(next(&store), 70, "a backup of this copy skips ten more indices");
@@ -111,12 +129,18 @@ async fn a_stored_reason_to_hold_returns_after_the_scan() {
     let (_folder, store) = store().await;
     store.write(|tx| tx.hold_sender(AT, &tillgate_told::Telling::of_text("a twin"))).await.unwrap();
     store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
-    store.write(|tx| tx.hold_sender(AT, &tillgate_told::Telling::of_text("a second twin"))).await.unwrap();
+    store
+        .write(|tx| tx.hold_sender(AT, &tillgate_told::Telling::of_text("a second twin")))
+        .await
+        .unwrap();
     let held = store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert_eq!(held.cause, crate::sender_hold::HoldCause::Restored);
     store.write(|tx| scanned(tx, 1)).await.unwrap();
     store.write(|tx| tx.finish_restore(AT, 0)).await.unwrap();
-    assert_eq!(store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason.message, "a twin; a second twin");
+    assert_eq!(
+        store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason.message,
+        "a twin; a second twin"
+    );
 }
 
 #[tokio::test]

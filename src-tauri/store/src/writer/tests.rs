@@ -12,7 +12,8 @@ fn store() -> (tempfile::TempDir, Store) {
 fn settings(store: &Store) -> Vec<(String, String)> {
     store
         .read(|reader| {
-            let mut query = reader.connection.prepare("SELECT name, value FROM settings ORDER BY name")?;
+            let mut query =
+                reader.connection.prepare("SELECT name, value FROM settings ORDER BY name")?;
             let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok::<_, StoreError>(rows.collect::<Result<Vec<(String, String)>, _>>()?)
         })
@@ -48,7 +49,10 @@ async fn a_failed_single_write_stores_nothing_and_returns_its_error() {
         set(tx, "half")
     };
     assert!(matches!(store.write(half).await, Err(StoreError::Sqlite(_))));
-    assert!(matches!(store.write_short(|_| Ok(()), move |tx, ()| half(tx)).await, Err(StoreError::Sqlite(_))));
+    assert!(matches!(
+        store.write_short(|_| Ok(()), move |tx, ()| half(tx)).await,
+        Err(StoreError::Sqlite(_))
+    ));
     assert!(settings(&store).is_empty());
     store.write(|tx| set(tx, "afterwards")).await.unwrap();
     assert_eq!(settings(&store).len(), 1);
@@ -59,7 +63,8 @@ fn unchecked(_: &Reader<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Runs `others` while a first write keeps the writer busy in its own commit, so that they share the next commit.
+/// Runs `others` while a first write keeps the writer busy in its own commit, so that they share
+/// the next commit.
 async fn together<T>(store: &Store, others: impl Future<Output = T>) -> T {
     let (holding, held) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel();
@@ -82,7 +87,8 @@ async fn only_a_failed_short_write_fails_the_shared_commit() {
     for fails in [false, true] {
         let before = settings(&store).len();
         let good = store.write_short(unchecked, move |tx, ()| set(tx, &format!("good {fails}")));
-        let refuses = move |_: &Reader<'_>| if fails { Ok(()) } else { Err(StoreError::BadValue("refused")) };
+        let refuses =
+            move |_: &Reader<'_>| if fails { Ok(()) } else { Err(StoreError::BadValue("refused")) };
         let bad = store.write_short(refuses, move |tx, ()| {
             set(tx, "half")?;
             set(tx, "half")
@@ -124,7 +130,10 @@ async fn a_refusal_based_on_rows_of_a_failed_commit_fails_with_it() {
     let whole = store.write(move |tx| refuse(tx, "new"));
     let all = async { tokio::join!(before, first, second, whole) };
     let (before, first, second, whole) = together(&store, all).await;
-    assert!(matches!(before, Err(StoreError::BadValue("taken"))), "it is based on committed rows: {before:?}");
+    assert!(
+        matches!(before, Err(StoreError::BadValue("taken"))),
+        "it is based on committed rows: {before:?}"
+    );
     for failed in [first, second, whole] {
         assert!(matches!(failed, Err(StoreError::CommitFailed(_))), "{failed:?}");
     }
@@ -157,12 +166,13 @@ fn pages_that_store(name: &str, folder: &tempfile::TempDir) -> (u64, Vec<u8>) {
     (before, added)
 }
 
-/// Makes the next `times` commits fail, like a disk that writes the WAL and then reports a sync error. The WAL then
-/// holds the pages that store `name`.
+/// Makes the next `times` commits fail, like a disk that writes the WAL and then reports a sync
+/// error. The WAL then holds the pages that store `name`.
 fn fail_sync_after_storing(name: &str, store: &Store, folder: &tempfile::TempDir, times: u32) {
     use std::os::unix::fs::FileExt as _;
     let (at, pages) = pages_that_store(name, folder);
-    let log = std::fs::OpenOptions::new().write(true).open(folder.path().join("gateway.db-wal")).unwrap();
+    let log =
+        std::fs::OpenOptions::new().write(true).open(folder.path().join("gateway.db-wal")).unwrap();
     let mut failed = 0;
     let fail = move || {
         failed += 1;
@@ -223,9 +233,10 @@ async fn a_lock_of_another_process_blocks_no_callers_thread() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.writer.shared.quick.store(true, Ordering::Relaxed);
     // If the caller's thread were blocked, nothing could end the other transaction.
-    let (stored, ()) = tokio::join!(store.write_short(unchecked, |tx, ()| set(tx, "patient")), async {
-        other.execute_batch("ROLLBACK").unwrap();
-    });
+    let (stored, ()) =
+        tokio::join!(store.write_short(unchecked, |tx, ()| set(tx, "patient")), async {
+            other.execute_batch("ROLLBACK").unwrap();
+        });
     stored.unwrap();
     assert_eq!(settings(&store).len(), 1);
 }
@@ -235,8 +246,11 @@ async fn writes_wait_two_seconds_for_a_lock_of_another_process() {
     let (_folder, store) = store();
     for quick in [false, true] {
         thread_of_short_write(&store, quick).await;
-        let waits_ms: i64 =
-            store.writer.connection().pragma_query_value(None, "busy_timeout", |row| row.get(0)).unwrap();
+        let waits_ms: i64 = store
+            .writer
+            .connection()
+            .pragma_query_value(None, "busy_timeout", |row| row.get(0))
+            .unwrap();
         assert_eq!(waits_ms, 2_000);
     }
 }
@@ -265,7 +279,9 @@ async fn concurrent_writes_are_each_stored_once() {
         });
     }
     under_way.join_all().await;
-    let stored = (0..8).flat_map(|caller| (0..100).map(move |number| caller + number)).filter(|sum| sum % 3 < 2);
+    let stored = (0..8)
+        .flat_map(|caller| (0..100).map(move |number| caller + number))
+        .filter(|sum| sum % 3 < 2);
     assert_eq!(settings(&store).len(), stored.count());
 }
 
@@ -291,7 +307,8 @@ async fn a_failed_commit_fails_all_its_writes_and_stores_none() {
     let innocent = store.write(|tx| set(tx, "innocent"));
     let (deferred, innocent) = tokio::join!(deferred, innocent);
     assert!(matches!(deferred, Err(StoreError::CommitFailed(_))), "{deferred:?}");
-    // The second write shared the commit or had its own commit: its answer must match the stored rows.
+    // The second write shared the commit or had its own commit: its answer must match the stored
+    // rows.
     assert_eq!(innocent.is_ok(), settings(&store).len() == 1);
     store.write(|tx| set(tx, "afterwards")).await.unwrap();
 }

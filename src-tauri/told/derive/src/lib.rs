@@ -47,7 +47,10 @@ impl Parse for Text {
         }
         input.parse::<Token![,]>()?;
         let arguments = Punctuated::<Argument, Token![,]>::parse_terminated(input)?;
-        Ok(Self { literal, arguments: arguments.into_iter().map(|Argument(name, value)| (name, value)).collect() })
+        Ok(Self {
+            literal,
+            arguments: arguments.into_iter().map(|Argument(name, value)| (name, value)).collect(),
+        })
     }
 }
 
@@ -75,7 +78,9 @@ fn with_fields(tokens: TokenStream) -> TokenStream {
                     Some(_) | None => replaced.push(TokenTree::Punct(dot)),
                 }
             }
-            other @ (TokenTree::Punct(_) | TokenTree::Ident(_) | TokenTree::Literal(_)) => replaced.push(other),
+            other @ (TokenTree::Punct(_) | TokenTree::Ident(_) | TokenTree::Literal(_)) => {
+                replaced.push(other)
+            }
         }
     }
     replaced.into_iter().collect()
@@ -102,8 +107,8 @@ fn begins_expression(before: Option<&TokenTree>) -> bool {
     }
 }
 
-/// A place of a text: its name, and the expression of its value. A place without a form, such as `{amount}`, has the
-/// value of its type: a sum, a time, a sentence, or a text.
+/// A place of a text: its name, and the expression of its value. A place without a form, such as
+/// `{amount}`, has the value of its type: a sum, a time, a sentence, or a text.
 struct Place {
     name: String,
     value: TokenStream,
@@ -139,15 +144,29 @@ fn places(text: &Text, fields: &[(Ident, Type)]) -> syn::Result<(String, Vec<Pla
 fn name_among(places: &[Place], found: &Place) -> String {
     let is_other = |name: &str| {
         let same = |place: &&Place| place.name == name;
-        places.iter().find(same).is_some_and(|place| place.value.to_string() != found.value.to_string())
+        places
+            .iter()
+            .find(same)
+            .is_some_and(|place| place.value.to_string() != found.value.to_string())
     };
     let numbered = (2..).map(|number| format!("{}_{number}", found.name));
-    std::iter::once(found.name.clone()).chain(numbered).find(|name| !is_other(name)).unwrap_or_default()
+    std::iter::once(found.name.clone())
+        .chain(numbered)
+        .find(|name| !is_other(name))
+        .unwrap_or_default()
 }
 
-fn place_of(text: &Text, fields: &[(Ident, Type)], place: &str, form: &str, next: &mut usize) -> syn::Result<Place> {
+fn place_of(
+    text: &Text,
+    fields: &[(Ident, Type)],
+    place: &str,
+    form: &str,
+    next: &mut usize,
+) -> syn::Result<Place> {
     let format = if form.is_empty() { "{}".to_owned() } else { format!("{{:{form}}}") };
-    let as_text = |value: &TokenStream| quote!(::tillgate_told::TellingValue::Text(::std::format!(#format, #value)));
+    let as_text = |value: &TokenStream| {
+        quote!(::tillgate_told::TellingValue::Text(::std::format!(#format, #value)))
+    };
     let typed = |value: &TokenStream| {
         quote!({
             #[allow(unused_imports)]
@@ -156,15 +175,22 @@ fn place_of(text: &Text, fields: &[(Ident, Type)], place: &str, form: &str, next
         })
     };
     // An expression is borrowed. With a form it is always a text.
-    let of_argument = |value: &TokenStream| if form.is_empty() { typed(&quote!(&(#value))) } else { as_text(value) };
+    let of_argument = |value: &TokenStream| {
+        if form.is_empty() { typed(&quote!(&(#value))) } else { as_text(value) }
+    };
     if place.is_empty() {
         let at = *next;
         *next += 1;
         let missing = || syn::Error::new(text.literal.span(), "a place has no value");
         let (_, value) = text.arguments.get(at).ok_or_else(missing)?;
-        return Ok(Place { name: name_of(value, fields, at), value: of_argument(value), of_type: None });
+        return Ok(Place {
+            name: name_of(value, fields, at),
+            value: of_argument(value),
+            of_type: None,
+        });
     }
-    if let Some((name, value)) = text.arguments.iter().find(|(name, _)| name.as_ref().is_some_and(|name| name == place))
+    if let Some((name, value)) =
+        text.arguments.iter().find(|(name, _)| name.as_ref().is_some_and(|name| name == place))
     {
         let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
         return Ok(Place { name: camel(&name), value: of_argument(value), of_type: None });
@@ -176,10 +202,16 @@ fn place_of(text: &Text, fields: &[(Ident, Type)], place: &str, form: &str, next
     };
     let field = fields.iter().find(|(name, _)| *name == ident);
     Ok(match field {
-        Some((_, of_type)) if form.is_empty() => {
-            Place { name: camel(&ident.to_string()), value: typed(&quote!(#ident)), of_type: Some(of_type.clone()) }
-        }
-        Some(_) | None => Place { name: camel(&ident.to_string()), value: as_text(&quote!(#ident)), of_type: None },
+        Some((_, of_type)) if form.is_empty() => Place {
+            name: camel(&ident.to_string()),
+            value: typed(&quote!(#ident)),
+            of_type: Some(of_type.clone()),
+        },
+        Some(_) | None => Place {
+            name: camel(&ident.to_string()),
+            value: as_text(&quote!(#ident)),
+            of_type: None,
+        },
     })
 }
 
@@ -187,7 +219,9 @@ fn place_of(text: &Text, fields: &[(Ident, Type)], place: &str, form: &str, next
 fn name_of(value: &TokenStream, fields: &[(Ident, Type)], at: usize) -> String {
     fn first(tokens: TokenStream, fields: &[(Ident, Type)]) -> Option<String> {
         tokens.into_iter().find_map(|token| match token {
-            TokenTree::Ident(name) => fields.iter().any(|(field, _)| *field == name).then(|| name.to_string()),
+            TokenTree::Ident(name) => {
+                fields.iter().any(|(field, _)| *field == name).then(|| name.to_string())
+            }
             TokenTree::Group(group) => first(group.stream(), fields),
             TokenTree::Punct(_) | TokenTree::Literal(_) => None,
         })
@@ -230,7 +264,6 @@ fn fields_of(fields: &Fields) -> Vec<(Ident, Type)> {
     fields.iter().enumerate().map(name).collect()
 }
 
-/// The attribute with the text.
 fn text_attribute<'a>(attributes: &'a [Attribute], of: &Ident) -> syn::Result<&'a Attribute> {
     let found = attributes.iter().find(|attribute| attribute.path().is_ident("error"));
     found.ok_or_else(|| syn::Error::new(of.span(), "Told needs a text: #[error(\"…\")]"))
@@ -297,12 +330,17 @@ fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
             .variants
             .iter()
             .map(|one| {
-                let (ident, code) = (&one.ident, format!("{base}_{}", screaming(&one.ident.to_string())));
+                let (ident, code) =
+                    (&one.ident, format!("{base}_{}", screaming(&one.ident.to_string())));
                 variant(ident, &code, &quote!(Self::#ident), &one.attrs, &one.fields)
             })
             .collect::<syn::Result<Vec<_>>>()?,
-        Data::Struct(data) => vec![variant(name, &base, &quote!(Self), &input.attrs, &data.fields)?],
-        Data::Union(_) => return Err(syn::Error::new(name.span(), "Told is derived for enums and structs")),
+        Data::Struct(data) => {
+            vec![variant(name, &base, &quote!(Self), &input.attrs, &data.fields)?]
+        }
+        Data::Union(_) => {
+            return Err(syn::Error::new(name.span(), "Told is derived for enums and structs"));
+        }
     };
     let (arms, adds): (Vec<_>, Vec<_>) = variants.into_iter().unzip();
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();

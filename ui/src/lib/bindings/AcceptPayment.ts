@@ -5,6 +5,7 @@
  */
 export type AcceptPayment = { paymentId: string, 
 /**
- * The sum that was shown to the person, in satoshis. If less would be accepted by now, the command is refused.
+ * The sum that was shown to the person, in satoshis. If less would be accepted by now, the
+ * command is refused.
  */
 agreedSats: number | null, };

@@ -23,6 +23,7 @@ short: FiatView | null,
  */
 over: FiatView | null, 
 /**
- * Whether the shop is notified of the acceptance; false if the payment has no `notificationUrl`.
+ * Whether the shop is notified of the acceptance; false if the payment has no
+ * `notificationUrl`.
  */
 notified: boolean, };

@@ -45,11 +45,7 @@ btcTxIds: Array<string>,
 /**
  * The shop's own reference of its payment.
  */
-merchantTransactionId: string, 
-/**
- * The price of its payment.
- */
-price: FiatView, 
+merchantTransactionId: string, price: FiatView, 
 /**
  * Whether the shop is notified of changes; false without an `anomalyNotificationUrl`.
  */
@@ -65,8 +61,4 @@ payoutId: string | null,
 /**
  * The question to the customer; absent if staff did not ask.
  */
-question: RefundQuestion | null, 
-/**
- * The URL of its payment's page.
- */
-paymentPageUrl: string, };
+question: RefundQuestion | null, paymentPageUrl: string, };

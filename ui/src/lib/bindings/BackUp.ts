@@ -6,8 +6,8 @@ import type { Passphrase } from "./Passphrase";
  */
 export type BackUp = { 
 /**
- * The absolute path of the new file. If absent, the backup is written to `backupFolder` and counts as a nightly
- * backup.
+ * The absolute path of the new file. If absent, the backup is written to `backupFolder` and
+ * counts as a nightly backup.
  */
 file: string | null, 
 /**
@@ -15,7 +15,7 @@ file: string | null,
  */
 passphrase: Passphrase | null, 
 /**
- * If a nightly backup that began at or after this time is complete, it is the answer, and no other one is made.
- * ISO 8601; without effect for a `file`.
+ * If a nightly backup that began at or after this time is complete, it is the answer, and no
+ * other one is made. ISO 8601; without effect for a `file`.
  */
 unlessSince?: string, };

@@ -6,11 +6,12 @@ import type { BackendKind } from "./BackendKind";
  */
 export type BackendItem = { kind: BackendKind, 
 /**
- * The host of each server, with its port if the URL names one. The preferred server is first. Empty for the
- * sandbox.
+ * The host of each server, with its port if the URL names one. The preferred server is first.
+ * Empty for the sandbox.
  */
 servers: Array<string>, 
 /**
- * The host and port of the first node's ZMQ address; absent if the node is polled each second instead.
+ * The host and port of the first node's ZMQ address; absent if the node is polled each second
+ * instead.
  */
 zmq: string | null, };

@@ -35,7 +35,8 @@ cap: number,
  */
 aboveCap: boolean, 
 /**
- * The rate of `fee` in whole satoshis per virtual byte, rounded up. A bump above the cap must name this rate.
+ * The rate of `fee` in whole satoshis per virtual byte, rounded up. A bump above the cap must
+ * name this rate.
  */
 needed: number, 
 /**

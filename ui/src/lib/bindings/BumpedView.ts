@@ -20,8 +20,8 @@ import type { WaitCause } from "./WaitCause";
  */
 export type BumpedView = { 
 /**
- * The new transaction. If the payout's change is spent, it replaces the last transaction of that chain of change,
- * and its fee lifts the whole package.
+ * The new transaction. If the payout's change is spent, it replaces the last transaction of
+ * that chain of change, and its fee lifts the whole package.
  */
 replacement: VersionItem, 
 /**
@@ -29,7 +29,8 @@ replacement: VersionItem,
  */
 isLeast: boolean, 
 /**
- * The backend's refusal of the replacement; absent if the backend accepted it or did not answer.
+ * The backend's refusal of the replacement; absent if the backend accepted it or did not
+ * answer.
  */
 refusal: RefusalView | null, 
 /**
@@ -57,26 +58,28 @@ history: Array<StepItem>,
  */
 deliveries: Array<DeliveryItem>, 
 /**
- * Another payout to the same address: the newest QUEUED or SENT payout, otherwise the newest offer. Present only
- * while this payout is NEW.
+ * Another payout to the same address: the newest QUEUED or SENT payout, otherwise the newest
+ * offer. Present only while this payout is NEW.
  */
 paidBefore: PaidBefore | null, 
 /**
- * The newest OPEN anomaly of exactly this amount, because this payout may be meant as its refund. Present only
- * while this payout is NEW and not a refund.
+ * The newest OPEN anomaly of exactly this amount, because this payout may be meant as its
+ * refund. Present only while this payout is NEW and not a refund.
  */
 anomalyAlike: AnomalyAlike | null, 
 /**
- * A warning that the network fee is more than a tenth of the amount; absent once a transaction is signed.
+ * A warning that the network fee is more than a tenth of the amount; absent once a transaction
+ * is signed.
  */
 feeWarning: Telling | null, 
 /**
- * The part of the daily limit that its approval would leave. Present only while it is NEW and within the limit.
+ * The part of the daily limit that its approval would leave. Present only while it is NEW and
+ * within the limit.
  */
 limitLeftAfter: BtcView | null, 
 /**
- * Whether the coins that its approval leaves would not pay the same fee once more. Then its fee cannot be raised
- * later. False unless it is NEW.
+ * Whether the coins that its approval leaves would not pay the same fee once more. Then its
+ * fee cannot be raised later. False unless it is NEW.
  */
 takesAllCoins: boolean, 
 /**
@@ -124,21 +127,19 @@ currency: string,
  */
 fee: BtcView, 
 /**
- * The worth of `fee`: the difference of `total_worth` and `worth`. Absent in the answer of an older gateway.
+ * The worth of `fee`: the difference of `total_worth` and `worth`. Absent in the answer of an
+ * older gateway.
  */
 feeWorth: FiatView | null, 
 /**
- * The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
+ * The payout's share of the fee that was paid; absent until a transaction of this copy of the
+ * wallet made it SENT.
  */
 feePaid: BtcView | null, 
 /**
  * The sum of `amount` and `fee`.
  */
-total: BtcView, 
-/**
- * The worth of `total`.
- */
-totalWorth: FiatView, 
+total: BtcView, totalWorth: FiatView, 
 /**
  * The payout's exchange rate, with 4 decimals.
  */

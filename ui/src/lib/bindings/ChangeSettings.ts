@@ -2,7 +2,8 @@
 import type { SettingChange } from "./SettingChange";
 
 /**
- * Changes several settings in one transaction. Rules between settings are checked against the final values.
+ * Changes several settings in one transaction. Rules between settings are checked against the
+ * final values.
  */
 export type ChangeSettings = { 
 /**

@@ -5,9 +5,9 @@
  */
 export type CheckItem = { 
 /**
- * The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
- * `notifications`, `payouts`, `stuck`, `alarms`, `backups`, `restore`; `folder`, `lock` and others if the gateway could not
- * be opened.
+ * The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`,
+ * `database`, `notifications`, `payouts`, `stuck`, `alarms`, `backups`, `restore`; `folder`,
+ * `lock` and others if the gateway could not be opened.
  */
 name: string, 
 /**

@@ -22,7 +22,7 @@ field: string | null,
  */
 details?: string, 
 /**
- * The sentences of `message` with their codes and values, in which the window words them. It is empty if
- * `message` has no code.
+ * The sentences of `message` with their codes and values, in which the window words them. It
+ * is empty if `message` has no code.
  */
 told?: Array<Telling>, };

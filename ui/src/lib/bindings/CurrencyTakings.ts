@@ -3,9 +3,6 @@ import type { FiatView } from "./FiatView";
 import type { TakingsDay } from "./TakingsDay";
 import type { TakingsSum } from "./TakingsSum";
 
-/**
- * The takings in one currency.
- */
 export type CurrencyTakings = { 
 /**
  * The ISO code of the currency.
@@ -24,7 +21,8 @@ yesterday: TakingsSum, week: TakingsSum,
  */
 lastWeek: TakingsSum, 
 /**
- * The price of `week` minus that of the same days of the week before; absent if those days had no takings.
+ * The price of `week` minus that of the same days of the week before; absent if those days had
+ * no takings.
  */
 weekChange: FiatView | null, 
 /**

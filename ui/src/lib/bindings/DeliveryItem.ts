@@ -36,7 +36,8 @@ body: string | null,
  */
 attempt: number, 
 /**
- * When the attempt began, or when the notification was queued if `attempt` is 0. ISO 8601 with milliseconds.
+ * When the attempt began, or when the notification was queued if `attempt` is 0. ISO 8601 with
+ * milliseconds.
  */
 time: string, durationMs: number, 
 /**

@@ -33,11 +33,7 @@ feeRate: string,
 /**
  * The sum of amount and fee.
  */
-total: BtcView | null, 
-/**
- * The worth of `total`.
- */
-totalWorth: FiatView | null, 
+total: BtcView | null, totalWorth: FiatView | null, 
 /**
  * The exchange rate, with 4 decimals.
  */
@@ -59,12 +55,13 @@ amountProblem: Telling | null,
  */
 rateProblem: Telling | null, 
 /**
- * The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
+ * The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is
+ * preferred.
  */
 paidBefore: PaidBefore | null, 
 /**
- * A payment to the same address by another copy of the wallet. With it the request needs `again`, whatever the
- * amount.
+ * A payment to the same address by another copy of the wallet. With it the request needs
+ * `again`, whatever the amount.
  */
 paidByCopy: PaidByCopy | null, 
 /**
@@ -72,14 +69,17 @@ paidByCopy: PaidByCopy | null,
  */
 anomalyAlike: AnomalyAlike | null, 
 /**
- * Whether the spendable coins are too few for this payout and the approved ones that are not signed yet.
+ * Whether the spendable coins are too few for this payout and the approved ones that are not
+ * signed yet.
  */
 balanceShort: boolean, 
 /**
- * Whether the coins that are left would not pay the same fee once more. Then its fee cannot be raised later.
+ * Whether the coins that are left would not pay the same fee once more. Then its fee cannot be
+ * raised later.
  */
 takesAllCoins: boolean, 
 /**
- * The highest amount that the coins and the daily limit allow now; zero if it is below the minimum.
+ * The highest amount that the coins and the daily limit allow now; zero if it is below the
+ * minimum.
  */
 most: BtcView, };

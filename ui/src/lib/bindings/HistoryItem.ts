@@ -5,9 +5,6 @@ import type { ConflictChange } from "./ConflictChange";
 import type { PaymentState } from "./PaymentState";
 import type { WhyInvalid } from "./WhyInvalid";
 
-/**
- * One change of a payment.
- */
 export type HistoryItem = { 
 /**
  * The time of the change, ISO 8601 with milliseconds.

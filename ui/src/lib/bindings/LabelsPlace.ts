@@ -10,6 +10,7 @@ export type LabelsPlace = {
  */
 part: LabelsPart, 
 /**
- * The last transaction or script on the page, in hexadecimal digits, or the number of its last imported label.
+ * The last transaction or script on the page, in hexadecimal digits, or the number of its last
+ * imported label.
  */
 last: string, };

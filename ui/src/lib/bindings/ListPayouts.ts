@@ -18,6 +18,7 @@ offset: number,
  */
 states: Array<PayoutState>, 
 /**
- * A payout's id, its address, the id of its transaction, its amount in BTC, or the requester's name.
+ * A payout's id, its address, the id of its transaction, its amount in BTC, or the requester's
+ * name.
  */
 search: string | null, };

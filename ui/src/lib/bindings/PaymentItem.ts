@@ -21,7 +21,8 @@ paid: BtcView,
  */
 overpaidBy: BtcView | null, 
 /**
- * The name of the API key that created it, or the merchant's name for a payment created by a person.
+ * The name of the API key that created it, or the merchant's name for a payment created by a
+ * person.
  */
 label: string, 
 /**
@@ -61,7 +62,8 @@ paidWorth: FiatView,
  */
 whyInvalid: WhyInvalid | null, 
 /**
- * The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED; otherwise 0.
+ * The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED;
+ * otherwise 0.
  */
 confirmations: number, 
 /**

@@ -2,9 +2,6 @@
 import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 
-/**
- * Sums of payments.
- */
 export type PaymentSums = { 
 /**
  * The prices of the CONFIRMED payments, one sum for each currency.

@@ -21,7 +21,8 @@ export type PaymentView = {
  */
 address: string, 
 /**
- * Whether the address has more transactions than the server reports, so that its coins are not seen.
+ * Whether the address has more transactions than the server reports, so that its coins are not
+ * seen.
  */
 isUnreported: boolean, 
 /**
@@ -29,7 +30,8 @@ isUnreported: boolean,
  */
 addressIndex: number, 
 /**
- * The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent without a wallet.
+ * The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent
+ * without a wallet.
  */
 addressPath: string | null, 
 /**
@@ -113,7 +115,8 @@ paid: BtcView,
  */
 overpaidBy: BtcView | null, 
 /**
- * The name of the API key that created it, or the merchant's name for a payment created by a person.
+ * The name of the API key that created it, or the merchant's name for a payment created by a
+ * person.
  */
 label: string, 
 /**
@@ -153,7 +156,8 @@ paidWorth: FiatView,
  */
 whyInvalid: WhyInvalid | null, 
 /**
- * The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED; otherwise 0.
+ * The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED;
+ * otherwise 0.
  */
 confirmations: number, 
 /**

@@ -39,21 +39,19 @@ currency: string,
  */
 fee: BtcView, 
 /**
- * The worth of `fee`: the difference of `total_worth` and `worth`. Absent in the answer of an older gateway.
+ * The worth of `fee`: the difference of `total_worth` and `worth`. Absent in the answer of an
+ * older gateway.
  */
 feeWorth: FiatView | null, 
 /**
- * The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
+ * The payout's share of the fee that was paid; absent until a transaction of this copy of the
+ * wallet made it SENT.
  */
 feePaid: BtcView | null, 
 /**
  * The sum of `amount` and `fee`.
  */
-total: BtcView, 
-/**
- * The worth of `total`.
- */
-totalWorth: FiatView, 
+total: BtcView, totalWorth: FiatView, 
 /**
  * The payout's exchange rate, with 4 decimals.
  */

@@ -6,7 +6,8 @@ import type { ReceivedItem } from "./ReceivedItem";
  */
 export type ReceivedView = { 
 /**
- * The URL to name as `notificationUrl`; absent outside the sandbox, and while the gateway does not serve.
+ * The URL to name as `notificationUrl`; absent outside the sandbox, and while the gateway does
+ * not serve.
  */
 url: string | null, 
 /**

@@ -7,7 +7,8 @@ import type { Telling } from "./Telling";
  */
 export type RefusalView = { 
 /**
- * A sentence with the backend's message in quotation marks, without a remedy and without a full stop.
+ * A sentence with the backend's message in quotation marks, without a remedy and without a
+ * full stop.
  */
 message: Telling, 
 /**

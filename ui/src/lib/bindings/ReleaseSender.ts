@@ -5,11 +5,12 @@
  */
 export type ReleaseSender = { 
 /**
- * The reason of the hold that staff were shown. The command is refused if the hold now has another reason. If
- * absent, a hold for any reason ends.
+ * The reason of the hold that staff were shown. The command is refused if the hold now has
+ * another reason. If absent, a hold for any reason ends.
  */
 reason: string | null, 
 /**
- * Whether to end the hold although the mempool shows a transaction of another copy of the wallet.
+ * Whether to end the hold although the mempool shows a transaction of another copy of the
+ * wallet.
  */
 force: boolean, };

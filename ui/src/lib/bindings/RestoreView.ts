@@ -19,8 +19,8 @@ state: RestoreState,
  */
 birthHeight: number, 
 /**
- * The number of addresses looked at beyond the highest used one: the gap limit plus the addresses that an earlier
- * restored copy skipped.
+ * The number of addresses looked at beyond the highest used one: the gap limit plus the
+ * addresses that an earlier restored copy skipped.
  */
 looksAhead: number, 
 /**
@@ -32,13 +32,13 @@ scannedHeight: number | null,
  */
 chainHeight: number | null, 
 /**
- * The number of scripts that the backend was asked about, external and internal; 0 if the backend shows whole
- * blocks.
+ * The number of scripts that the backend was asked about, external and internal; 0 if the
+ * backend shows whole blocks.
  */
 asked: number, 
 /**
- * The number of all scripts to ask about. It grows when a used script is found. 0 if the backend shows whole
- * blocks, and once the look has ended.
+ * The number of all scripts to ask about. It grows when a used script is found. 0 if the
+ * backend shows whole blocks, and once the look has ended.
  */
 toAsk: number, 
 /**
@@ -62,8 +62,9 @@ addressType: string,
  */
 foundNothing: boolean, 
 /**
- * The unspent coins that the look found at the other address type of the same words. They are not the wallet's:
- * the words must be restored elsewhere to spend them. Absent if there are none.
+ * The unspent coins that the look found at the other address type of the same words. They are
+ * not the wallet's: the words must be restored elsewhere to spend them. Absent if there are
+ * none.
  */
 atOtherType: OtherTypeView | null, 
 /**

@@ -2,23 +2,25 @@
 import type { Words } from "./Words";
 
 /**
- * Restores the wallet from its words. If the wallet exists already, its words are stored with the secrets again. A
- * birthday or a gap then makes it look through the chain again.
+ * Restores the wallet from its words. If the wallet exists already, its words are stored with the
+ * secrets again. A birthday or a gap then makes it look through the chain again.
  */
 export type RestoreWallet = { words: Words, 
 /**
- * A height or date before the wallet's first coin: 845000 or 2024-05-31. If absent, the network's first block that
- * can hold a coin. The look through a node's blocks begins there. It has no effect on an Electrum server, which is
- * asked about addresses.
+ * A height or date before the wallet's first coin: 845000 or 2024-05-31. If absent, the
+ * network's first block that can hold a coin. The look through a node's blocks begins there.
+ * It has no effect on an Electrum server, which is asked about addresses.
  */
 birthday: string | null, 
 /**
- * The gap limit: the longest run of given addresses without a coin. If absent, the setting `restoreSkip` plus 500.
- * The look covers `restoreSkip` further addresses, because an earlier restored copy skipped as many.
+ * The gap limit: the longest run of given addresses without a coin. If absent, the setting
+ * `restoreSkip` plus 500. The look covers `restoreSkip` further addresses, because an earlier
+ * restored copy skipped as many.
  */
 gap: number | null, 
 /**
- * Whether another copy of the wallet continued from the state of this copy, for example after an older folder was
- * put back by hand. If so, `restoreSkip` indices are skipped, and the wallet looks through the chain.
+ * Whether another copy of the wallet continued from the state of this copy, for example after
+ * an older folder was put back by hand. If so, `restoreSkip` indices are skipped, and the
+ * wallet looks through the chain.
  */
 besideAnother: boolean, };

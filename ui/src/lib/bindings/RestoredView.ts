@@ -14,7 +14,7 @@ made: boolean,
  */
 restore: RestoreView | null, 
 /**
- * Whether the words carry a version of an Electrum seed. Of the wallets that are none, one in some two hundred
- * does so by chance.
+ * Whether the words carry a version of an Electrum seed. Of the wallets that are none, one in
+ * some two hundred does so by chance.
  */
 likeElectrum: boolean, };

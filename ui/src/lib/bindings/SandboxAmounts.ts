@@ -2,7 +2,8 @@
 import type { BtcView } from "./BtcView";
 
 /**
- * The sums of the sandbox buttons that pay a payment. They are computed here, because the panel computes no sums.
+ * The sums of the sandbox buttons that pay a payment. They are computed here, because the panel
+ * computes no sums.
  */
 export type SandboxAmounts = { 
 /**

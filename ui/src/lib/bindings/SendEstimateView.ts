@@ -11,8 +11,8 @@ export type SendEstimateView = { fee: BtcView,
  */
 worth: FiatView | null, 
 /**
- * The rate of `fee` in satoshis per virtual byte, cut to 2 decimals. It is above the named rate if `fee` also pays
- * for unconfirmed transactions below.
+ * The rate of `fee` in satoshis per virtual byte, cut to 2 decimals. It is above the named
+ * rate if `fee` also pays for unconfirmed transactions below.
  */
 feeRate: string, 
 /**

@@ -34,6 +34,7 @@ prunedFrom: number | null,
  */
 software: string | null, 
 /**
- * The SHA-256 of a certificate that no authority signed. A merchant pins it if the server is their own.
+ * The SHA-256 of a certificate that no authority signed. A merchant pins it if the server is
+ * their own.
  */
 fingerprint: string | null, };

@@ -3,11 +3,7 @@
 /**
  * Changes one or both limits, in one transaction. A limit that is absent stays as it is.
  */
-export type SetLimits = { 
-/**
- * The daily limit, in BTC.
- */
-dailyBtc: string | null, 
+export type SetLimits = { dailyBtc: string | null, 
 /**
  * The smallest payout, in BTC.
  */

@@ -5,6 +5,7 @@
  */
 export type SettingChange = { name: string, 
 /**
- * The value in the form that `SettingItem::about` describes. If absent, the setting returns to its default.
+ * The value in the form that `SettingItem::about` describes. If absent, the setting returns to
+ * its default.
  */
 value: string | null, };

@@ -17,7 +17,7 @@ default: string,
  */
 about: string, 
 /**
- * Whether a password is stored. Absent for every setting but `backendPassword`, whose value is never shown. Absent
- * also if an earlier version of the program set the password.
+ * Whether a password is stored. Absent for every setting but `backendPassword`, whose value is
+ * never shown. Absent also if an earlier version of the program set the password.
  */
 isSet?: boolean, };

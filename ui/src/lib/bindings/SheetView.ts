@@ -9,7 +9,7 @@ export type SheetView = {
  */
 addressType: string, 
 /**
- * The day before the wallet's first coin, like 2024-05-31. For a restored wallet it is the height of a block.
- * `wallet restore --birthday` takes both.
+ * The day before the wallet's first coin, like 2024-05-31. For a restored wallet it is the
+ * height of a block. `wallet restore --birthday` takes both.
  */
 birthday: string, };

@@ -5,6 +5,7 @@
  */
 export type ShowLimits = { 
 /**
- * The ISO code of a currency. If given, the answer also holds the limits in this currency at the present rate.
+ * The ISO code of a currency. If given, the answer also holds the limits in this currency at
+ * the present rate.
  */
 currency: string | null, };

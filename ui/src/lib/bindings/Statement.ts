@@ -6,11 +6,13 @@ import type { StatementPlace } from "./StatementPlace";
  */
 export type Statement = { 
 /**
- * The ISO code of the currency in which all rows are valued. Rows of payments in other currencies are included.
+ * The ISO code of the currency in which all rows are valued. Rows of payments in other
+ * currencies are included.
  */
 currency: string, 
 /**
- * The beginning of the period, inclusive: a time in ISO 8601, or a date, which means 00:00 UTC.
+ * The beginning of the period, inclusive: a time in ISO 8601, or a date, which means 00:00
+ * UTC.
  */
 from: string | null, 
 /**

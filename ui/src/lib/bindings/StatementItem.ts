@@ -16,7 +16,8 @@ time: string, kind: LedgerKind,
  */
 amount: BtcView, 
 /**
- * The amount's worth at `exchange_rate`, with the sign of the amount; absent if no rate was known.
+ * The amount's worth at `exchange_rate`, with the sign of the amount; absent if no rate was
+ * known.
  */
 worth: FiatView | null, 
 /**

@@ -39,11 +39,13 @@ clock: string,
  */
 backend: BackendItem | null, 
 /**
- * The height of the best block of the last look. While a long look is under way, the height that it has reached.
+ * The height of the best block of the last look. While a long look is under way, the height
+ * that it has reached.
  */
 chainHeight: number, 
 /**
- * The time of the last successful look, ISO 8601 with milliseconds; absent before the first look.
+ * The time of the last successful look, ISO 8601 with milliseconds; absent before the first
+ * look.
  */
 chainLookedAt: string | null, 
 /**
@@ -51,18 +53,15 @@ chainLookedAt: string | null,
  */
 chainError: Telling | null, 
 /**
- * The reason why the state of the chain forbids new payments; absent if the last complete look is recent.
+ * The reason why the state of the chain forbids new payments; absent if the last complete look
+ * is recent.
  */
 paymentsRefused: Telling | null, 
 /**
- * A sentence while the chain is not known up to the best block: the progress of a long look, or a note that no
- * look has ended since the start.
+ * A sentence while the chain is not known up to the best block: the progress of a long look,
+ * or a note that no look has ended since the start.
  */
-catchingUp: Telling | null, 
-/**
- * The present rates.
- */
-rates: Array<RateItem>, 
+catchingUp: Telling | null, rates: Array<RateItem>, 
 /**
  * The sources of rates, and the state of each.
  */
@@ -128,7 +127,8 @@ openReversals: number,
  */
 failingNotifications: number, 
 /**
- * The servers to which these notifications fail: the first ones by name, then the number of the others.
+ * The servers to which these notifications fail: the first ones by name, then the number of
+ * the others.
  */
 failingServers: Array<string>, 
 /**
@@ -144,7 +144,8 @@ ownOffersWaiting: number,
  */
 payoutsQueued: number, 
 /**
- * The reason why approved payouts wait, without a remedy; absent if they wait only for the next batch.
+ * The reason why approved payouts wait, without a remedy; absent if they wait only for the
+ * next batch.
  */
 senderWaitsFor: Telling | null, 
 /**
@@ -156,13 +157,13 @@ senderWaitCause: WaitCause | null,
  */
 senderHold: Telling | null, 
 /**
- * The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender. `RESTORED` ends by itself,
- * and `RESTORE_STOPPED` after staff continue the look.
+ * The cause of the hold. `HOLD` and `HOLD_RESTORED` end when staff release the sender.
+ * `RESTORED` ends by itself, and `RESTORE_STOPPED` after staff continue the look.
  */
 senderHoldCause: WaitCause | null, 
 /**
- * The transactions of another copy of the wallet that caused the hold, the oldest first. Only the first ones are
- * listed.
+ * The transactions of another copy of the wallet that caused the hold, the oldest first. Only
+ * the first ones are listed.
  */
 senderHoldTransactions: Array<TwinItem>, 
 /**

@@ -3,9 +3,6 @@ import type { BtcView } from "./BtcView";
 import type { StuckReason } from "./StuckReason";
 import type { Telling } from "./Telling";
 
-/**
- * A stuck payout.
- */
 export type StuckItem = { payoutId: string, 
 /**
  * The recipient's amount.
@@ -16,7 +13,8 @@ amount: BtcView, address: string, reason: StuckReason,
  */
 feeRate: string, 
 /**
- * The fee rate that a new transaction would pay; absent if the backend has estimated none since the start.
+ * The fee rate that a new transaction would pay; absent if the backend has estimated none
+ * since the start.
  */
 feeRateWanted: string | null, 
 /**

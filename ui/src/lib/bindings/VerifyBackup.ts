@@ -14,6 +14,7 @@ file: string,
  */
 passphrase: Passphrase | null, 
 /**
- * Whether to try the stored key first, and the passphrase only if that key does not open the backup.
+ * Whether to try the stored key first, and the passphrase only if that key does not open the
+ * backup.
  */
 stored_first?: boolean, };

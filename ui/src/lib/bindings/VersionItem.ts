@@ -11,7 +11,8 @@ export type VersionItem = { btcTxId: string,
  */
 number: number, 
 /**
- * Whether it pays the payouts. If false, it abandons them and pays the coins back to this wallet.
+ * Whether it pays the payouts. If false, it abandons them and pays the coins back to this
+ * wallet.
  */
 pays: boolean, fee: BtcView, 
 /**
@@ -27,7 +28,7 @@ position: TransactionPosition, confirmations: number,
  */
 accepted: boolean, 
 /**
- * When it was stored, ISO 8601 with milliseconds. If the clock is changed before a node accepts the transaction,
- * this time is changed as well.
+ * When it was stored, ISO 8601 with milliseconds. If the clock is changed before a node
+ * accepts the transaction, this time is changed as well.
  */
 time: string, };

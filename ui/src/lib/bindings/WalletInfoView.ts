@@ -12,16 +12,18 @@ export type WalletInfoView = {
  */
 balance: BtcView, 
 /**
- * The worth of `balance` in the first accepted currency, rounded down; absent without a fresh rate.
+ * The worth of `balance` in the first accepted currency, rounded down; absent without a fresh
+ * rate.
  */
 balanceWorth: FiatView | null, 
 /**
- * The coins that a payout could spend now, without those that are not worth their fee at the present fee rate.
+ * The coins that a payout could spend now, without those that are not worth their fee at the
+ * present fee rate.
  */
 spendable: BtcView, 
 /**
- * The inputs of our own unconfirmed transactions, each coin once. The change of these transactions may be in
- * `spendable` already.
+ * The inputs of our own unconfirmed transactions, each coin once. The change of these
+ * transactions may be in `spendable` already.
  */
 locked: BtcView, 
 /**
@@ -33,7 +35,8 @@ spendConfirmations: number,
  */
 pending: BtcView, 
 /**
- * Coinbase outputs with fewer than 100 confirmations, which cannot be spent yet. The balance includes them.
+ * Coinbase outputs with fewer than 100 confirmations, which cannot be spent yet. The balance
+ * includes them.
  */
 immature: BtcView, 
 /**
@@ -45,7 +48,8 @@ addressType: string,
  */
 network: string, 
 /**
- * The length of the longest run of addresses without a coin that is followed by an address with a coin.
+ * The length of the longest run of addresses without a coin that is followed by an address
+ * with a coin.
  */
 longestUnused: number, 
 /**
@@ -57,8 +61,8 @@ gapLimit: number,
  */
 nextIndex: number, 
 /**
- * The progress of a restored wallet's look through the chain; absent if the wallet was not restored, or the look
- * has ended.
+ * The progress of a restored wallet's look through the chain; absent if the wallet was not
+ * restored, or the look has ended.
  */
 restore: RestoreView | null, 
 /**

@@ -1,6 +1,7 @@
-//! The notices heard from a node, and how far they can be relied on. Their connection is neither encrypted nor signed,
-//! so no notice counts as a fact: RPC confirms what entered or left the mempool. Notices can update a listed mempool
-//! while none is missing; the node's numbers show gaps.
+//! The notices heard from a node, and how far they can be relied on. Their connection is neither
+//! encrypted nor signed, so no notice counts as a fact: RPC confirms what entered or left the
+//! mempool. Notices can update a listed mempool while none is missing; the node's numbers show
+//! gaps.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use bitcoin::hashes::Hash as _;
 use tokio::time::Instant;
 
 /// The topic for blocks and the mempool.
-pub(super) const TOPIC: &[u8] = b"sequence";
+pub const TOPIC: &[u8] = b"sequence";
 
 /// Limit of changes that wait for a look: three megabytes.
 const WAITING_MAX: usize = 50_000;
@@ -19,13 +20,13 @@ const WAITING_MAX: usize = 50_000;
 const FOLLOWED_MAX: usize = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::core) enum Change {
+pub enum Change {
     Entered(Txid),
     Left(Txid),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Notice {
+pub enum Notice {
     /// A block was connected or disconnected.
     Block,
     /// The mempool changed; the number counts its changes.
@@ -34,7 +35,7 @@ pub(super) enum Notice {
 
 /// A position in the notices that were heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::core) struct Mark {
+pub struct Mark {
     /// `None` without a connection.
     stretch: Option<u64>,
     last_number: Option<u64>,
@@ -43,7 +44,7 @@ pub(in crate::core) struct Mark {
 
 /// A list of the mempool.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::core) struct Listed {
+pub struct Listed {
     /// The notices heard before the list was requested.
     pub mark: Mark,
     /// The number of the mempool's next change.
@@ -56,7 +57,7 @@ pub(in crate::core) struct Listed {
 
 /// The reason why the notices are useless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NoticeFault {
+pub enum NoticeFault {
     /// The connection failed or ended.
     Disconnected(String),
     /// The node's chain or mempool changed, and no notice came.
@@ -67,7 +68,7 @@ pub(super) enum NoticeFault {
 
 /// The notices heard so far.
 #[derive(Debug, Default)]
-pub(super) struct NoticeLog {
+pub struct NoticeLog {
     /// The current run of messages without a loss; `None` without a connection.
     stretch: Option<u64>,
     stretches: u64,
@@ -89,7 +90,8 @@ pub(super) struct NoticeLog {
 #[derive(Debug, Clone, Copy)]
 struct MissingNotice {
     since: Instant,
-    /// The number after the missing change of the mempool; `None` if the notice of a block is missing.
+    /// The number after the missing change of the mempool; `None` if the notice of a block is
+    /// missing.
     number: Option<u64>,
     /// The number of block notices before it.
     blocks: u64,
@@ -97,7 +99,7 @@ struct MissingNotice {
 
 impl Notice {
     /// Parses a message into a notice and the publisher's count; `None` for any other message.
-    pub(super) fn read(parts: &[Vec<u8>]) -> Option<(Self, u32)> {
+    pub fn read(parts: &[Vec<u8>]) -> Option<(Self, u32)> {
         let [topic, body, count] = parts else { return None };
         let (hash, rest) = body.split_first_chunk::<32>()?;
         let (label, number) = rest.split_first()?;
@@ -118,7 +120,7 @@ impl Notice {
 }
 
 impl NoticeLog {
-    pub(super) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         (self.count, self.last_number, self.missing, self.fits) = (None, None, None, false);
         if let Some(NoticeFault::Disconnected(_)) = self.fault {
             self.fault = None;
@@ -127,7 +129,7 @@ impl NoticeLog {
     }
 
     /// The connection ended; returns whether it had been useful.
-    pub(super) fn end(&mut self, why: NoticeFault) -> bool {
+    pub fn end(&mut self, why: NoticeFault) -> bool {
         self.stretch = None;
         self.changes.clear();
         // Silence or another node's notices remain a fault until a notice matches again.
@@ -137,9 +139,9 @@ impl NoticeLog {
         std::mem::take(&mut self.fits)
     }
 
-    /// Takes a message; returns whether a look should follow at once. A removal from the mempool waits for the next
-    /// look.
-    pub(super) fn take(&mut self, notice: Notice, count: u32) -> bool {
+    /// Takes a message; returns whether a look should follow at once. A removal from the mempool
+    /// waits for the next look.
+    pub fn take(&mut self, notice: Notice, count: u32) -> bool {
         let is_next = self.count.is_none_or(|last| last.wrapping_add(1) == count);
         self.count = Some(count);
         if !is_next || self.changes.len() >= WAITING_MAX {
@@ -158,13 +160,13 @@ impl NoticeLog {
         }
     }
 
-    pub(super) const fn mark(&self) -> Mark {
+    pub const fn mark(&self) -> Mark {
         Mark { stretch: self.stretch, last_number: self.last_number, blocks: self.blocks }
     }
 
-    /// The changes from `number` on, for a mempool that was listed at `mark`. `None` if a notice is missing, or if too
-    /// many wait. Each change is returned once.
-    pub(super) fn since(&mut self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
+    /// The changes from `number` on, for a mempool that was listed at `mark`. `None` if a notice is
+    /// missing, or if too many wait. Each change is returned once.
+    pub fn since(&mut self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
         if self.stretch.is_none() || self.stretch != mark.stretch {
             return None;
         }
@@ -186,9 +188,9 @@ impl NoticeLog {
         Some(changes)
     }
 
-    /// Compares the notices with a list. Returns whether to give up the connection: it was silent for `silent_after`,
-    /// or belongs to another node.
-    pub(super) fn compare(&mut self, listed: &Listed, silent_after: Duration) -> bool {
+    /// Compares the notices with a list. Returns whether to give up the connection: it was silent
+    /// for `silent_after`, or belongs to another node.
+    pub fn compare(&mut self, listed: &Listed, silent_after: Duration) -> bool {
         let Listed { mark, number, before, is_same_tip } = *listed;
         if self.stretch.is_none() || mark.stretch != self.stretch {
             self.missing = None;
@@ -214,7 +216,8 @@ impl NoticeLog {
         if let (None, Some((before, followed_to))) = (self.missing, before)
             && before.stretch == self.stretch
         {
-            // Between two lists at one block, every change is published. Removals by a block are not.
+            // Between two lists at one block, every change is published. Removals by a block are
+            // not.
             if !is_same_tip && self.blocks > before.blocks {
                 self.note_fit();
             }
@@ -222,19 +225,21 @@ impl NoticeLog {
             let of_block = !is_same_tip && self.blocks == before.blocks;
             if of_mempool || of_block {
                 let number = is_same_tip.then_some(number);
-                self.missing = Some(MissingNotice { since: Instant::now(), number, blocks: self.blocks });
+                self.missing =
+                    Some(MissingNotice { since: Instant::now(), number, blocks: self.blocks });
             }
         }
         false
     }
 
-    /// Stops trusting this connection after a false notice. Returns whether there is a connection to give up.
-    pub(super) fn distrust(&mut self) -> bool {
+    /// Stops trusting this connection after a false notice. Returns whether there is a connection
+    /// to give up.
+    pub fn distrust(&mut self) -> bool {
         self.fault = Some(NoticeFault::OtherNode);
         self.stretch.take().is_some()
     }
 
-    pub(super) const fn fault(&self) -> Option<&NoticeFault> {
+    pub const fn fault(&self) -> Option<&NoticeFault> {
         self.fault.as_ref()
     }
 
@@ -244,7 +249,7 @@ impl NoticeLog {
     }
 
     #[cfg(any(test, feature = "testing"))]
-    pub(super) const fn count(&self) -> Option<u32> {
+    pub const fn count(&self) -> Option<u32> {
         self.count
     }
 

@@ -1,5 +1,5 @@
-//! The part of ZMTP 3.0, the protocol of ZeroMQ, for a subscriber to one topic: the mechanism NULL, bounded frames, and
-//! messages of a few parts. This module does not interpret messages.
+//! The part of ZMTP 3.0, the protocol of ZeroMQ, for a subscriber to one topic: the mechanism NULL,
+//! bounded frames, and messages of a few parts. This module does not interpret messages.
 
 use std::io;
 
@@ -30,7 +30,7 @@ const MAJOR: usize = 10;
 const MECHANISM: std::ops::Range<usize> = 12..32;
 
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(super) enum SubscriptionError {
+pub enum SubscriptionError {
     #[error("it hung up")]
     HungUp,
     #[error("the connection broke: {0}")]
@@ -63,12 +63,12 @@ impl From<io::Error> for SubscriptionError {
 }
 
 /// A subscription to one topic of a publisher. It ends when it is dropped.
-pub(super) struct Subscription<S> {
+pub struct Subscription<S> {
     stream: BufReader<S>,
 }
 
 #[derive(Debug)]
-pub(super) struct Message {
+pub struct Message {
     pub parts: Vec<Vec<u8>>,
     /// The number of commands before it.
     pub commands: u32,
@@ -81,9 +81,9 @@ struct Frame {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
-    /// Makes the handshake with the publisher at the other end of `stream`, and subscribes to `topic`, which has at
-    /// most 200 bytes.
-    pub(super) async fn to(stream: S, topic: &[u8]) -> Result<Self, SubscriptionError> {
+    /// Makes the handshake with the publisher at the other end of `stream`, and subscribes to
+    /// `topic`, which has at most 200 bytes.
+    pub async fn to(stream: S, topic: &[u8]) -> Result<Self, SubscriptionError> {
         let mut this = Self { stream: BufReader::new(stream) };
         this.stream.write_all(&greeting()).await?;
         this.stream.flush().await?;
@@ -101,7 +101,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
     }
 
     /// Reads the next message. Do not cancel this future: the bytes already read would be lost.
-    pub(super) async fn next(&mut self) -> Result<Message, SubscriptionError> {
+    pub async fn next(&mut self) -> Result<Message, SubscriptionError> {
         let (mut parts, mut commands) = (Vec::new(), 0);
         loop {
             let frame = self.frame().await?;
@@ -137,10 +137,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
         if flags & !(MORE | LONG | COMMAND) != 0 || (is_command && flags & MORE != 0) {
             return Err(SubscriptionError::Nonsense);
         }
-        let length =
-            if flags & LONG == 0 { u64::from(self.stream.read_u8().await?) } else { self.stream.read_u64().await? };
-        let size =
-            usize::try_from(length).ok().filter(|_| length <= FRAME_MAX).ok_or(SubscriptionError::TooLong(length))?;
+        let length = if flags & LONG == 0 {
+            u64::from(self.stream.read_u8().await?)
+        } else {
+            self.stream.read_u64().await?
+        };
+        let size = usize::try_from(length)
+            .ok()
+            .filter(|_| length <= FRAME_MAX)
+            .ok_or(SubscriptionError::TooLong(length))?;
         let mut body = vec![0; size];
         self.stream.read_exact(&mut body).await?;
         Ok(Frame { is_command, has_more: flags & MORE != 0, body })
@@ -157,13 +162,18 @@ fn greeting() -> [u8; GREETING] {
 }
 
 fn check_greeting(theirs: &[u8; GREETING]) -> Result<(), SubscriptionError> {
-    let is_signed = theirs.first() == Some(&0xff) && theirs.get(9).is_some_and(|byte| byte & 1 == 1);
+    let is_signed =
+        theirs.first() == Some(&0xff) && theirs.get(9).is_some_and(|byte| byte & 1 == 1);
     if !is_signed || theirs.get(MAJOR).is_none_or(|major| *major < 3) {
         return Err(SubscriptionError::NotZmtp);
     }
     let mechanism = theirs.get(MECHANISM).unwrap_or_default();
     let mechanism = mechanism.split(|byte| *byte == 0).next().unwrap_or_default();
-    if mechanism == b"NULL" { Ok(()) } else { Err(SubscriptionError::Mechanism(sanitized_bytes(mechanism))) }
+    if mechanism == b"NULL" {
+        Ok(())
+    } else {
+        Err(SubscriptionError::Mechanism(sanitized_bytes(mechanism)))
+    }
 }
 
 /// A command has a name and a body. The body of READY lists properties, each a name and a value.
@@ -171,9 +181,11 @@ fn check_ready(command: &[u8]) -> Result<(), SubscriptionError> {
     check_refusal(command)?;
     let mut rest = command.strip_prefix(b"\x05READY").ok_or(SubscriptionError::Nonsense)?;
     while let Some((length, after)) = rest.split_first() {
-        let (name, after) = after.split_at_checked(usize::from(*length)).ok_or(SubscriptionError::Nonsense)?;
+        let (name, after) =
+            after.split_at_checked(usize::from(*length)).ok_or(SubscriptionError::Nonsense)?;
         let (length, after) = after.split_first_chunk().ok_or(SubscriptionError::Nonsense)?;
-        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| SubscriptionError::Nonsense)?;
+        let length = usize::try_from(u32::from_be_bytes(*length))
+            .map_err(|_| SubscriptionError::Nonsense)?;
         let (value, after) = after.split_at_checked(length).ok_or(SubscriptionError::Nonsense)?;
         if name.eq_ignore_ascii_case(b"Socket-Type") {
             return match value {
@@ -188,7 +200,9 @@ fn check_ready(command: &[u8]) -> Result<(), SubscriptionError> {
 
 fn check_refusal(command: &[u8]) -> Result<(), SubscriptionError> {
     match command.strip_prefix(b"\x05ERROR") {
-        Some(reason) => Err(SubscriptionError::Refused(sanitized_bytes(reason.get(1..).unwrap_or_default()))),
+        Some(reason) => {
+            Err(SubscriptionError::Refused(sanitized_bytes(reason.get(1..).unwrap_or_default())))
+        }
         None => Ok(()),
     }
 }
@@ -206,7 +220,8 @@ mod tests {
 
     const READY: &[u8] = b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03PUB";
 
-    /// The outcome for a subscriber when a publisher sends `said` and hangs up, and the subscriber's own bytes.
+    /// The outcome for a subscriber when a publisher sends `said` and hangs up, and the
+    /// subscriber's own bytes.
     async fn heard(said: &[&[u8]]) -> (Result<Vec<Vec<u8>>, String>, Vec<u8>) {
         let (ours, mut theirs) = duplex(1 << 16);
         theirs.write_all(&said.concat()).await.unwrap();
@@ -251,7 +266,10 @@ mod tests {
             (&[&greeting()[..20]], "hung up"),
             (&[&greeting()[..], b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03REP"], "REP"),
             (&[&greeting()[..], b"\x04\x06\x05READY"], "makes no sense"),
-            (&[&greeting()[..], b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\xffPUB"], "makes no sense"),
+            (
+                &[&greeting()[..], b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\xffPUB"],
+                "makes no sense",
+            ),
             (&[&greeting()[..], b"\x04\x0c\x05ERROR\x05go on"], "it refuses: \"go on\""),
             (&[&greeting()[..], READY, huge], "a frame of 18446744073709551615 bytes"),
             (&[&greeting()[..], b"\x06\x00\x00\x00\x00\x00\x01\x00\x00"], "a frame of 65536 bytes"),

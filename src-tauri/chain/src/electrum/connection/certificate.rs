@@ -1,5 +1,5 @@
-//! Accepts a server's certificate from a public authority, or one that the merchant pinned. Most Electrum servers use a
-//! self-signed certificate, so only a pinned certificate identifies them.
+//! Accepts a server's certificate from a public authority, or one that the merchant pinned. Most
+//! Electrum servers use a self-signed certificate, so only a pinned certificate identifies them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub struct NotAFingerprint;
 
 /// The certificate that was last refused.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LastRefused(Arc<Mutex<Option<Fingerprint>>>);
+pub struct LastRefused(Arc<Mutex<Option<Fingerprint>>>);
 
 /// Accepts the pinned certificates, and those of authorities that the system trusts.
 #[derive(Debug)]
@@ -35,12 +35,12 @@ struct PinningVerifier {
     last_refused: LastRefused,
 }
 
-/// TLS that accepts the pinned certificates and those that the system trusts. `last_refused` receives a refused
-/// certificate.
+/// TLS that accepts the pinned certificates and those that the system trusts. `last_refused`
+/// receives a refused certificate.
 ///
 /// # Errors
 /// When the system's certificates cannot be read.
-pub(super) fn tls(pinned: &[Fingerprint], last_refused: &LastRefused) -> Result<ClientConfig, Error> {
+pub fn tls(pinned: &[Fingerprint], last_refused: &LastRefused) -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = PinningVerifier {
         pinned: pinned.to_vec(),
@@ -48,13 +48,17 @@ pub(super) fn tls(pinned: &[Fingerprint], last_refused: &LastRefused) -> Result<
         provider: Arc::clone(&provider),
         last_refused: last_refused.clone(),
     };
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth())
 }
 
 impl LastRefused {
     /// Returns and clears the refused certificate.
-    pub(super) fn take(&self) -> Option<Fingerprint> {
+    pub fn take(&self) -> Option<Fingerprint> {
         self.0.lock().take()
     }
 }
@@ -106,7 +110,13 @@ impl ServerCertVerifier for PinningVerifier {
         if self.pinned.contains(&found) {
             return Ok(ServerCertVerified::assertion());
         }
-        let verdict = self.public.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let verdict = self.public.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
         if verdict.is_err() {
             *self.last_refused.0.lock() = Some(found);
         }

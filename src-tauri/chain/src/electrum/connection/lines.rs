@@ -1,12 +1,12 @@
-//! Splits a connection's bytes into lines. A line that is too long is skipped to its end; only the number of its call
-//! is kept.
+//! Splits a connection's bytes into lines. A line that is too long is skipped to its end; only the
+//! number of its call is kept.
 
 /// Limit in bytes for a skipped line: a history of some millions of transactions.
 const SKIPPED_MAX: usize = 512 * 1_024 * 1_024;
 
 /// A line, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub enum Line<'a> {
     Whole(&'a [u8]),
     /// A line that was too long, with the number of its call if it has one.
     Overlong(Option<u64>),
@@ -14,7 +14,7 @@ pub(super) enum Line<'a> {
 
 /// The received part of an unfinished line.
 #[derive(Default)]
-pub(super) struct Lines {
+pub struct Lines {
     buffer: Vec<u8>,
     skipped: Option<Skipped>,
 }
@@ -38,16 +38,20 @@ struct IdOf {
 }
 
 impl Lines {
-    pub(super) const fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.buffer.is_empty() && self.skipped.is_none()
     }
 
-    pub(super) const fn is_skipping(&self) -> bool {
+    pub const fn is_skipping(&self) -> bool {
         self.skipped.is_some()
     }
 
     /// Takes bytes, and passes to `taken` each line that ends in them.
-    pub(super) fn feed<E>(&mut self, bytes: &[u8], mut taken: impl FnMut(Line<'_>) -> Result<(), E>) -> Result<(), E> {
+    pub fn feed<E>(
+        &mut self,
+        bytes: &[u8],
+        mut taken: impl FnMut(Line<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let (line, behind) = rest.split_at(end);
@@ -73,12 +77,13 @@ impl Lines {
     }
 
     /// Whether the unfinished line is longer than `max`, or than the skip limit.
-    pub(super) fn is_longer_than(&self, max: usize) -> bool {
-        self.buffer.len() > max || self.skipped.as_ref().is_some_and(|skipped| skipped.length > SKIPPED_MAX)
+    pub fn is_longer_than(&self, max: usize) -> bool {
+        self.buffer.len() > max
+            || self.skipped.as_ref().is_some_and(|skipped| skipped.length > SKIPPED_MAX)
     }
 
     /// Skips the unfinished line. Returns the number of buffered bytes that are dropped.
-    pub(super) fn skip(&mut self) -> usize {
+    pub fn skip(&mut self) -> usize {
         let begun = std::mem::take(&mut self.buffer);
         self.skipped.get_or_insert_default().feed(&begun);
         begun.len()
@@ -116,7 +121,8 @@ impl IdOf {
             b',' => self.is_value = false,
             b'0'..=b'9' if self.is_value => {
                 let digit = u64::from(byte.saturating_sub(b'0'));
-                self.id = self.id.unwrap_or(0).checked_mul(10).and_then(|tens| tens.checked_add(digit));
+                self.id =
+                    self.id.unwrap_or(0).checked_mul(10).and_then(|tens| tens.checked_add(digit));
             }
             _ => {}
         }
@@ -127,7 +133,8 @@ impl IdOf {
 mod tests {
     use super::*;
 
-    /// The lines of `text`, fed in pieces of `at_once` bytes. Lines longer than `max` bytes are skipped.
+    /// The lines of `text`, fed in pieces of `at_once` bytes. Lines longer than `max` bytes are
+    /// skipped.
     fn lines(text: &str, at_once: usize, max: usize) -> Vec<Result<String, Option<u64>>> {
         let (mut lines, mut found) = (Lines::default(), Vec::new());
         for bytes in text.as_bytes().chunks(at_once) {
@@ -149,7 +156,8 @@ mod tests {
 
     #[test]
     fn call_number_of_a_skipped_line_is_found_anywhere() {
-        let long = r#""result":[{"tx_hash":"ab","id":9},"\"id\":8",{"x":[{"id":7}]}],"method":"id","v":5"#;
+        let long =
+            r#""result":[{"tx_hash":"ab","id":9},"\"id\":8",{"x":[{"id":7}]}],"method":"id","v":5"#;
         for (line, id) in [
             (format!(r#"{{"id":12,{long}}}"#), Some(12)),
             (format!(r#"{{{long}, "id" : 12 }}"#), Some(12)),

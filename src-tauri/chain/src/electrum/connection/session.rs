@@ -1,7 +1,7 @@
-//! One connection to a server. Calls are sent concurrently and answered in any order; a task reads answers and
-//! notifications. The bytes of each line and of all lines are limited. An invalid message ends the connection, but an
-//! overlong history fails only its call. The server alone decides how many notifications it sends, so their bytes are
-//! limited too.
+//! One connection to a server. Calls are sent concurrently and answered in any order; a task reads
+//! answers and notifications. The bytes of each line and of all lines are limited. An invalid
+//! message ends the connection, but an overlong history fails only its call. The server alone
+//! decides how many notifications it sends, so their bytes are limited too.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,15 +15,20 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tillgate_machine::outgoing::begins_like_tls;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf,
+};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
+use super::allowance::Allowance;
 use super::lines::{Line, Lines};
 use crate::checks::sanitized::quoted;
-use crate::electrum::calls::{Answer, Call, Owner, Refused, SHORT, ScriptHash, Status, Subject, status};
+use crate::electrum::calls::{
+    Answer, Call, Owner, Refused, SHORT, ScriptHash, Status, Subject, status,
+};
 use crate::port::ChainDown;
 use crate::waker::Waker;
 
@@ -34,11 +39,11 @@ const ABANDONED_MAX: usize = 1_000;
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
 
 /// A byte stream, with TLS or without.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection that ends when it is dropped.
-pub(in crate::electrum) struct Session {
+pub struct Session {
     shared: Arc<Shared>,
     writer: tokio::sync::Mutex<WriteHalf<Box<dyn Stream>>>,
     reading: JoinHandle<()>,
@@ -48,7 +53,7 @@ pub(in crate::electrum) struct Session {
 
 /// The tip that the server last announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::electrum) struct AnnouncedTip {
+pub struct AnnouncedTip {
     pub height: u32,
     pub header: Header,
 }
@@ -108,9 +113,9 @@ struct TipNote {
 }
 
 impl Session {
-    /// A session over `stream`. Each notification of a change starts a look through `waker`; `notices` limits their
-    /// bytes.
-    pub(super) fn over(
+    /// A session over `stream`. Each notification of a change starts a look through `waker`;
+    /// `notices` limits their bytes.
+    pub fn over(
         stream: Box<dyn Stream>,
         host: String,
         answered_within: Duration,
@@ -132,30 +137,30 @@ impl Session {
         Self { shared, writer, reading, next_id: AtomicU64::new(1), answered_within }
     }
 
-    pub(in crate::electrum) fn closed(&self) -> Option<String> {
+    pub fn closed(&self) -> Option<String> {
         self.shared.state.lock().closed.clone()
     }
 
-    pub(super) fn has_heard(&self) -> bool {
+    pub fn has_heard(&self) -> bool {
         self.shared.has_heard.load(Ordering::Relaxed)
     }
 
-    pub(in crate::electrum) fn tip(&self) -> Option<AnnouncedTip> {
+    pub fn tip(&self) -> Option<AnnouncedTip> {
         self.shared.state.lock().tip
     }
 
     /// The last status of a script; `None` without a subscription.
-    pub(in crate::electrum) fn status(&self, hash: &ScriptHash) -> Option<Status> {
+    pub fn status(&self, hash: &ScriptHash) -> Option<Status> {
         self.shared.state.lock().statuses.get(hash).copied()
     }
 
     /// Scripts whose status changed since the last call of this function.
-    pub(in crate::electrum) fn take_changed(&self) -> HashSet<ScriptHash> {
+    pub fn take_changed(&self) -> HashSet<ScriptHash> {
         std::mem::take(&mut self.shared.state.lock().changed)
     }
 
     /// Ignores further notifications of a script. Returns whether the script was subscribed to.
-    pub(in crate::electrum) fn forget(&self, hash: &ScriptHash) -> bool {
+    pub fn forget(&self, hash: &ScriptHash) -> bool {
         let mut state = self.shared.state.lock();
         state.changed.remove(hash);
         state.statuses.remove(hash).is_some()
@@ -166,27 +171,30 @@ impl Session {
         !self.shared.state.lock().abandoned.is_empty()
     }
 
-    /// Ends the connection if the server is still busy with a call that timed out. The next calls would queue behind
-    /// it.
-    pub(in crate::electrum) fn close_if_busy(&self) {
+    /// Ends the connection if the server is still busy with a call that timed out. The next calls
+    /// would queue behind it.
+    pub fn close_if_busy(&self) {
         if self.is_busy() {
             let host = &self.shared.host;
-            self.shared
-                .close(&format!("the server at {host} is still busy with a request about somebody else's script"));
+            self.shared.close(&format!(
+                "the server at {host} is still busy with a request about somebody else's script"
+            ));
         }
     }
 
-    /// Makes calls concurrently. The answers are in the order of the calls. If all calls are about others' scripts,
-    /// late calls count as refused: the first as too slow, the rest as not reached. Such calls are refused at once
-    /// while the server is busy with a call that timed out.
-    pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+    /// Makes calls concurrently. The answers are in the order of the calls. If all calls are about
+    /// others' scripts, late calls count as refused: the first as too slow, the rest as not
+    /// reached. Such calls are refused at once while the server is busy with a call that timed out.
+    pub async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         let are_of_others = calls.iter().all(|call| call.owner == Owner::Others);
         if are_of_others && self.is_busy() {
             return Ok(calls.iter().map(|_| Err(Refused::NotReached)).collect());
         }
         let now = Instant::now();
         let until = now.checked_add(self.answered_within).unwrap_or(now);
-        let waiting = timeout_at(until, self.send(calls)).await.unwrap_or_else(|_| Err(self.close_timed_out()))?;
+        let waiting = timeout_at(until, self.send(calls))
+            .await
+            .unwrap_or_else(|_| Err(self.close_timed_out()))?;
         let mut answers = Vec::with_capacity(waiting.len());
         // A slow call may delay all calls after it.
         let mut is_first = true;
@@ -195,7 +203,11 @@ impl Session {
                 Ok(Ok(answer)) => answers.push(answer),
                 Ok(Err(_)) => return Err(ChainDown::of_text(self.closed().unwrap_or_default())),
                 Err(_) if are_of_others && self.stop_waiting(id) => {
-                    answers.push(Err(if is_first { Refused::TooSlow } else { Refused::NotReached }));
+                    answers.push(Err(if is_first {
+                        Refused::TooSlow
+                    } else {
+                        Refused::NotReached
+                    }));
                     is_first = false;
                 }
                 Err(_) => return Err(self.close_timed_out()),
@@ -251,7 +263,10 @@ impl Session {
         };
         drop(writer);
         if let Err(error) = written {
-            self.shared.close(&format!("the connection to the server at {} broke: {error}", self.shared.host));
+            self.shared.close(&format!(
+                "the connection to the server at {} broke: {error}",
+                self.shared.host
+            ));
         }
         Ok(waiting)
     }
@@ -269,13 +284,20 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
     let why = loop {
         let count = match stream.read(&mut chunk).await {
             Ok(0) if lines.is_empty() => break format!("the server at {} hung up", shared.host),
-            Ok(0) => break format!("the server at {} hung up in the middle of an answer", shared.host),
+            Ok(0) => {
+                break format!("the server at {} hung up in the middle of an answer", shared.host);
+            }
             Ok(count) => count,
-            Err(error) => break format!("the connection to the server at {} broke: {error}", shared.host),
+            Err(error) => {
+                break format!("the connection to the server at {} broke: {error}", shared.host);
+            }
         };
         let is_first = !shared.has_heard.swap(true, Ordering::Relaxed);
         if is_first && begins_like_tls(chunk.get(..count).unwrap_or_default()) {
-            break format!("the server at {0} speaks TLS at this port: set backendUrl to ssl://{0}", shared.host);
+            break format!(
+                "the server at {0} speaks TLS at this port: set backendUrl to ssl://{0}",
+                shared.host
+            );
         }
         // Skipped bytes take no memory.
         if !lines.is_skipping() && !shared.may_read(count) {
@@ -283,9 +305,9 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
         }
         let taken = lines.feed(chunk.get(..count).unwrap_or_default(), |line| match line {
             Line::Whole(line) => shared.take(line),
-            Line::Overlong(id) => id
-                .and_then(|id| shared.refuse(id))
-                .ok_or_else(|| shared.sent("an overlong line that answers no request for a history")),
+            Line::Overlong(id) => id.and_then(|id| shared.refuse(id)).ok_or_else(|| {
+                shared.sent("an overlong line that answers no request for a history")
+            }),
         });
         if let Err(why) = taken {
             break why;
@@ -296,7 +318,10 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
                 break shared.sent("a line of more than 512 MiB");
             }
             if !shared.may_skip() {
-                break shared.sent(&format!("a line of more than {} KiB, longer than any answer", line_max / 1_024));
+                break shared.sent(&format!(
+                    "a line of more than {} KiB, longer than any answer",
+                    line_max / 1_024
+                ));
             }
             shared.give_back(lines.skip());
         }
@@ -364,11 +389,18 @@ impl Shared {
 
     /// Handles one line; `Err` says why the line is invalid.
     fn take(&self, line: &[u8]) -> Result<(), String> {
-        let nonsense =
-            |what: &str| format!("the server at {} does not speak the Electrum protocol: {}", self.host, quoted(what));
-        let message: Message<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
+        let nonsense = |what: &str| {
+            format!(
+                "the server at {} does not speak the Electrum protocol: {}",
+                self.host,
+                quoted(what)
+            )
+        };
+        let message: Message<'_> =
+            serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
         let Some(id) = message.id else {
-            let (method, params) = (message.method.unwrap_or_default(), message.params.map_or("null", RawValue::get));
+            let (method, params) =
+                (message.method.unwrap_or_default(), message.params.map_or("null", RawValue::get));
             if !self.notices.lock().take(line.len(), Instant::now()) {
                 return Err(self.sent("more notices than 256 KiB a second"));
             }
@@ -379,14 +411,17 @@ impl Shared {
         if state.abandoned.remove(&id) {
             return Ok(());
         }
-        let pending = state.pending.remove(&id).ok_or_else(|| nonsense("an answer without a request"))?;
+        let pending =
+            state.pending.remove(&id).ok_or_else(|| nonsense("an answer without a request"))?;
         let outcome = match message.error {
             Some(error) => Err(Refused::read(error.get())),
             None => Ok(message.result.map(RawValue::to_owned)),
         };
         if let Ok(result) = &outcome {
             let text = result.as_ref().map_or("null", |result| result.get());
-            state.update(pending.subject, text).ok_or_else(|| nonsense("an answer that makes no sense"))?;
+            state
+                .update(pending.subject, text)
+                .ok_or_else(|| nonsense("an answer that makes no sense"))?;
         }
         // The asking thread may have given up.
         let _ = pending.answer.send(outcome);
@@ -402,7 +437,8 @@ impl Shared {
                 state.update(Subject::Tip, note.get())?
             }
             "blockchain.scripthash.subscribe" => {
-                let (hash, status): (String, Option<&RawValue>) = serde_json::from_str(params).ok()?;
+                let (hash, status): (String, Option<&RawValue>) =
+                    serde_json::from_str(params).ok()?;
                 let hash = ScriptHash::read(&hash)?;
                 if !state.statuses.contains_key(&hash) {
                     return Some(());
@@ -439,59 +475,5 @@ impl SessionState {
                 is_new
             }
         })
-    }
-}
-
-/// Limit in bytes for a burst of notifications. A block changes some thousand scripts at most, and a notification has
-/// 200 bytes.
-const NOTICES_AT_ONCE: usize = 16 * 1_024 * 1_024;
-
-/// Bytes of notifications allowed in each further second: 1,300 notifications.
-const NOTICES_A_SECOND: usize = 256 * 1_024;
-
-/// The bytes of notifications that a server may still send. It outlives a connection, so that a server gains nothing by
-/// hanging up.
-#[derive(Debug)]
-pub(super) struct Allowance {
-    left: usize,
-    at: Instant,
-}
-
-impl Default for Allowance {
-    fn default() -> Self {
-        Self { left: NOTICES_AT_ONCE, at: Instant::now() }
-    }
-}
-
-impl Allowance {
-    /// Subtracts bytes; `false` if the server sent too many.
-    pub(super) fn take(&mut self, bytes: usize, now: Instant) -> bool {
-        let seconds = now.saturating_duration_since(self.at).as_secs();
-        if seconds > 0 {
-            let more = usize::try_from(seconds).unwrap_or(usize::MAX).saturating_mul(NOTICES_A_SECOND);
-            *self = Self { left: self.left.saturating_add(more).min(NOTICES_AT_ONCE), at: now };
-        }
-        let left = self.left.checked_sub(bytes);
-        self.left = left.unwrap_or(0);
-        left.is_some()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notifications_are_limited_to_a_burst_and_a_rate() {
-        let mut allowance = Allowance::default();
-        let began = allowance.at;
-        assert!(allowance.take(NOTICES_AT_ONCE, began) && !allowance.take(1, began));
-        let next = began + Duration::from_secs(1);
-        assert!(allowance.take(NOTICES_A_SECOND, next) && !allowance.take(1, next), "a second adds a fixed number");
-        let later = next + Duration::from_secs(1_000);
-        assert!(
-            allowance.take(NOTICES_AT_ONCE, later) && !allowance.take(1, later),
-            "a pause allows no more than a burst"
-        );
     }
 }

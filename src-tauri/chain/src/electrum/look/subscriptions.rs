@@ -15,12 +15,12 @@ use crate::port::{ChainDown, LookRequest};
 const ASKED_AGAIN: usize = 2;
 
 /// Histories read before the budget is checked again.
-pub(super) const FETCHED_AT_ONCE: usize = 100;
+pub const FETCHED_AT_ONCE: usize = 100;
 
 /// Limit of history entries kept for others' scripts.
 const OTHERS_ENTRIES_MAX: usize = 500_000;
 
-pub(super) struct ElectrumLook<'a> {
+pub struct ElectrumLook<'a> {
     pub asker: Asker<'a>,
     pub network: Network,
     pub state: &'a mut State,
@@ -29,13 +29,14 @@ pub(super) struct ElectrumLook<'a> {
 }
 
 impl ElectrumLook<'_> {
-    /// Subscribes to pending scripts that lack a subscription on this connection. Subscribes again to the required
-    /// scripts, and to the rest in turn, since a server may forget to notify.
-    pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
+    /// Subscribes to pending scripts that lack a subscription on this connection. Subscribes again
+    /// to the required scripts, and to the rest in turn, since a server may forget to notify.
+    pub fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
         let awaited = self.request.scripts.required.iter().map(|it| ScriptHash::of(it));
-        let mut asked: BTreeSet<ScriptHash> = awaited.filter(|hash| !state.asked.contains(hash)).collect();
+        let mut asked: BTreeSet<ScriptHash> =
+            awaited.filter(|hash| !state.asked.contains(hash)).collect();
         state.asked.extend(&asked);
         let unsubscribed = |hash: &ScriptHash| session.status(hash).is_none();
         if state.connection != self.asker.connection.number {
@@ -43,8 +44,12 @@ impl ElectrumLook<'_> {
         }
         asked.extend(state.pending.iter().copied().filter(unsubscribed));
         let from = state.asked_last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
-        let turn: Vec<ScriptHash> =
-            state.scripts.range((from, std::ops::Bound::Unbounded)).map(|(hash, _)| *hash).take(ASKED_AGAIN).collect();
+        let turn: Vec<ScriptHash> = state
+            .scripts
+            .range((from, std::ops::Bound::Unbounded))
+            .map(|(hash, _)| *hash)
+            .take(ASKED_AGAIN)
+            .collect();
         state.asked_last = turn.last().copied();
         asked.extend(turn);
         asked.retain(|hash| state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
@@ -61,8 +66,10 @@ impl ElectrumLook<'_> {
     fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
         for (owner, hashes) in self.by_owner(hashes) {
             let asked = histories::subscribe(&self.asker, &hashes, owner);
-            let refused =
-                self.note_if_failed(asked, &hashes, owner)?.into_iter().filter(|(_, status)| status.is_none());
+            let refused = self
+                .note_if_failed(asked, &hashes, owner)?
+                .into_iter()
+                .filter(|(_, status)| status.is_none());
             refused.for_each(|(hash, _)| self.refuse(hash));
         }
         Ok(())
@@ -70,7 +77,9 @@ impl ElectrumLook<'_> {
 
     /// Splits scripts into the merchant's and those of others.
     fn by_owner(&self, hashes: &[ScriptHash]) -> Vec<(Owner, Vec<ScriptHash>)> {
-        let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
+        let is_ours = |hash: &&ScriptHash| {
+            self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours)
+        };
         let (ours, others): (Vec<ScriptHash>, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
         let all = [(Owner::Ours, ours), (Owner::Others, others)].into_iter();
         all.filter(|(_, hashes)| !hashes.is_empty()).collect()
@@ -99,8 +108,9 @@ impl ElectrumLook<'_> {
         }
     }
 
-    /// Reads the histories of subscribed scripts. Returns the scripts whose histories the server delivered.
-    pub(super) fn fetch(&mut self, wanted: &[ScriptHash]) -> Result<Vec<ScriptHash>, ChainDown> {
+    /// Reads the histories of subscribed scripts. Returns the scripts whose histories the server
+    /// delivered.
+    pub fn fetch(&mut self, wanted: &[ScriptHash]) -> Result<Vec<ScriptHash>, ChainDown> {
         let session = &self.asker.connection.session;
         let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
             wanted.iter().partition(|hash| session.status(hash) == Some(None));
@@ -129,9 +139,9 @@ impl ElectrumLook<'_> {
         Ok(delivered)
     }
 
-    /// Reads the unknown histories of these scripts, as far as the server delivers them. Scripts of ours become pending
-    /// instead.
-    pub(super) fn ask_also(&mut self, scripts: &[ScriptBuf]) -> Result<(), ChainDown> {
+    /// Reads the unknown histories of these scripts, as far as the server delivers them. Scripts of
+    /// ours become pending instead.
+    pub fn ask_also(&mut self, scripts: &[ScriptBuf]) -> Result<(), ChainDown> {
         let mut unread = BTreeSet::new();
         for script in scripts {
             let hash = ScriptHash::of(script);
@@ -144,8 +154,10 @@ impl ElectrumLook<'_> {
         let unsubscribed: Vec<ScriptHash> =
             unread.iter().filter(|hash| session.status(hash).is_none()).copied().collect();
         self.subscribe_to(&unsubscribed)?;
-        unread.retain(|hash| self.state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
-        let ours = |hash: &ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
+        unread
+            .retain(|hash| self.state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
+        let ours =
+            |hash: &ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
         // A script of ours that was not reported yet waits for its turn.
         let (later, now): (Vec<ScriptHash>, Vec<ScriptHash>) = unread.into_iter().partition(ours);
         self.state.pending.extend(later);

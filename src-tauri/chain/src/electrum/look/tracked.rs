@@ -1,5 +1,5 @@
-//! Facts about our unconfirmed or missing transactions: their position, ancestors and conflicts. Conflicts show in the
-//! histories of the scripts that the inputs spend from.
+//! Facts about our unconfirmed or missing transactions: their position, ancestors and conflicts.
+//! Conflicts show in the histories of the scripts that the inputs spend from.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,8 +22,8 @@ use crate::port::{ChainDown, TxFacts};
 /// Limit of others' transactions read in one look to learn their inputs.
 const OTHERS_MAX: usize = 500;
 
-/// Limit of parents of missing transactions read in one look: twice as many as a relayed transaction can need. The fate
-/// of further parents' outputs stays unknown.
+/// Limit of parents of missing transactions read in one look: twice as many as a relayed
+/// transaction can need. The fate of further parents' outputs stays unknown.
 const PARENTS_MAX: usize = 5_000;
 
 enum Place {
@@ -32,14 +32,21 @@ enum Place {
     Absent,
 }
 
-/// Tracked transactions whose facts changed since the last report. `processed` are the scripts with a change.
-pub(super) fn of_tracked(look: &mut ElectrumLook<'_>, processed: &[ScriptHash]) -> Result<Vec<TxFacts>, ChainDown> {
+/// Tracked transactions whose facts changed since the last report. `processed` are the scripts with
+/// a change.
+pub fn of_tracked(
+    look: &mut ElectrumLook<'_>,
+    processed: &[ScriptHash],
+) -> Result<Vec<TxFacts>, ChainDown> {
     // A missing transaction that came back is reported.
-    let is_back = |txid: &Txid| matches!(place(look.state, txid), Some(Place::Block(_) | Place::Mempool(_)));
-    let is_so = |txid: &Txid, reported: &&Facts| reported.position != TxPosition::Absent || !is_back(txid);
+    let is_back =
+        |txid: &Txid| matches!(place(look.state, txid), Some(Place::Block(_) | Place::Mempool(_)));
+    let is_so =
+        |txid: &Txid, reported: &&Facts| reported.position != TxPosition::Absent || !is_back(txid);
     let tracked = look.state.tracked.iter();
-    let tracked =
-        tracked.map(|(txid, one)| (txid, &one.tx, one.reported.as_ref().filter(|reported| is_so(txid, reported))));
+    let tracked = tracked.map(|(txid, one)| {
+        (txid, &one.tx, one.reported.as_ref().filter(|reported| is_so(txid, reported)))
+    });
     for txid in unfollowed(tracked, look.request.watch) {
         look.state.tracked.remove(&txid);
     }
@@ -56,8 +63,11 @@ pub(super) fn of_tracked(look: &mut ElectrumLook<'_>, processed: &[ScriptHash]) 
     let (mut waiting, mut absent, mut mined) = (Vec::new(), Vec::new(), Vec::new());
     for txid in affected {
         match place(look.state, &txid) {
-            // An unprovable transaction is not reported, and its missing proof is no lie of the server.
-            Some(Place::Block(height)) if is_ours_provable(look.state, &txid) => mined.push((txid, height)),
+            // An unprovable transaction is not reported, and its missing proof is no lie of the
+            // server.
+            Some(Place::Block(height)) if is_ours_provable(look.state, &txid) => {
+                mined.push((txid, height))
+            }
             Some(Place::Mempool(entry)) => waiting.push((txid, entry)),
             Some(Place::Absent) => absent.push(txid),
             // Without a history of its scripts, its position is unknown.
@@ -88,14 +98,14 @@ pub(super) fn of_tracked(look: &mut ElectrumLook<'_>, processed: &[ScriptHash]) 
         }
     }
     let tip = look.tip.height;
-    look.state
-        .tracked
-        .retain(|_, tracked| !tracked.reported.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip)));
+    look.state.tracked.retain(|_, tracked| {
+        !tracked.reported.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip))
+    });
     Ok(reported)
 }
 
-/// Reads the history of one output's script for each of these transactions. A known script is preferred, since it is
-/// asked about anyway.
+/// Reads the history of one output's script for each of these transactions. A known script is
+/// preferred, since it is asked about anyway.
 fn read_positions(look: &mut ElectrumLook<'_>, txids: &[Txid]) -> Result<(), ChainDown> {
     let mut scripts = Vec::new();
     for txid in txids {
@@ -103,7 +113,12 @@ fn read_positions(look: &mut ElectrumLook<'_>, txids: &[Txid]) -> Result<(), Cha
         if place(look.state, txid).is_some() {
             continue;
         }
-        let payable = tracked.tx.output.iter().map(|output| &output.script_pubkey).filter(|it| !it.is_op_return());
+        let payable = tracked
+            .tx
+            .output
+            .iter()
+            .map(|output| &output.script_pubkey)
+            .filter(|it| !it.is_op_return());
         let known = |script: &&ScriptBuf| look.state.scripts.contains_key(&ScriptHash::of(script));
         if let Some(script) = payable.clone().find(known).or_else(|| payable.clone().next()) {
             scripts.push((*txid, script.clone()));
@@ -119,7 +134,8 @@ fn read_positions(look: &mut ElectrumLook<'_>, txids: &[Txid]) -> Result<(), Cha
     Ok(())
 }
 
-/// The position of a tracked transaction according to the known histories; `None` if they do not show it.
+/// The position of a tracked transaction according to the known histories; `None` if they do not
+/// show it.
 fn place(state: &State, txid: &Txid) -> Option<Place> {
     let tracked = state.tracked.get(txid)?;
     let paid: BTreeSet<ScriptHash> =
@@ -131,7 +147,8 @@ fn place(state: &State, txid: &Txid) -> Option<Place> {
                 Some(height) => return Some(Place::Block(height)),
                 None => found = Some(Place::Mempool(entry.clone())),
             },
-            // Only the script of an output surely belongs to the transaction, so only its history proves absence.
+            // Only the script of an output surely belongs to the transaction, so only its history
+            // proves absence.
             Some(None) if found.is_none() && paid.contains(hash) => found = Some(Place::Absent),
             Some(None) | None => {}
         }
@@ -144,7 +161,10 @@ fn is_ours_provable(state: &State, txid: &Txid) -> bool {
 }
 
 /// Proves and reports transactions that newly read histories show as mined.
-fn report_mined(look: &mut ElectrumLook<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
+fn report_mined(
+    look: &mut ElectrumLook<'_>,
+    mined: &[(Txid, u32)],
+) -> Result<Vec<TxFacts>, ChainDown> {
     if mined.iter().any(|(_, height)| *height > look.tip.height) {
         return Err(tip_changed());
     }
@@ -156,12 +176,14 @@ fn report_mined(look: &mut ElectrumLook<'_>, mined: &[(Txid, u32)]) -> Result<Ve
         let header = look.state.retained.headers.at(*height);
         let time = header.map(time);
         let (Some(tracked), Some(time)) = (look.state.tracked.remove(txid), time) else { continue };
-        reported.push(Facts::undisputed(TxPosition::Block { height: *height, time }).of(tracked.tx));
+        reported
+            .push(Facts::undisputed(TxPosition::Block { height: *height, time }).of(tracked.tx));
     }
     Ok(reported)
 }
 
-/// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with itself.
+/// The facts of a transaction in the mempool. A mempool holds no conflict with the chain or with
+/// itself.
 fn of_waiting(tx: &Transaction, entry: &Entry) -> Facts {
     // Rounded down, so that a transaction at or above a required rate really pays that rate.
     let vsize = u64::try_from(tx.vsize()).unwrap_or(u64::MAX);
@@ -182,7 +204,10 @@ fn line<'a>(state: &'a State, tx: &'a Transaction) -> BTreeMap<Txid, &'a Transac
 }
 
 /// Asks about each output that missing transactions need.
-fn outputs_of_absent(look: &mut ElectrumLook<'_>, absent: &[Txid]) -> Result<HashMap<OutPoint, Output>, ChainDown> {
+fn outputs_of_absent(
+    look: &mut ElectrumLook<'_>,
+    absent: &[Txid],
+) -> Result<HashMap<OutPoint, Output>, ChainDown> {
     let mut needed: BTreeMap<OutPoint, BTreeSet<Txid>> = BTreeMap::new();
     for txid in absent {
         let Some(tracked) = look.state.tracked.get(txid) else { continue };
@@ -193,7 +218,10 @@ fn outputs_of_absent(look: &mut ElectrumLook<'_>, absent: &[Txid]) -> Result<Has
     if needed.is_empty() {
         return Ok(HashMap::new());
     }
-    let others = needed.keys().map(|outpoint| outpoint.txid).filter(|txid| !look.state.tracked.contains_key(txid));
+    let others = needed
+        .keys()
+        .map(|outpoint| outpoint.txid)
+        .filter(|txid| !look.state.tracked.contains_key(txid));
     let others: BTreeSet<Txid> = others.take(PARENTS_MAX).collect();
     let of_parent = |parent: &Transaction, outpoint: &OutPoint| {
         Some(parent.output.get(usize::try_from(outpoint.vout).ok()?)?.script_pubkey.clone())
@@ -206,7 +234,11 @@ fn outputs_of_absent(look: &mut ElectrumLook<'_>, absent: &[Txid]) -> Result<Has
     })?;
     let mut scripts: BTreeMap<OutPoint, ScriptBuf> = BTreeMap::new();
     for (outpoint, by) in &needed {
-        let own = look.state.tracked.get(&outpoint.txid).and_then(|tracked| of_parent(&tracked.tx, outpoint));
+        let own = look
+            .state
+            .tracked
+            .get(&outpoint.txid)
+            .and_then(|tracked| of_parent(&tracked.tx, outpoint));
         let Some(script) = of_others.remove(outpoint).or(own) else { continue };
         for txid in by {
             if let Some(tracked) = look.state.tracked.get_mut(txid) {
@@ -226,16 +258,24 @@ fn outputs_of_absent(look: &mut ElectrumLook<'_>, absent: &[Txid]) -> Result<Has
 }
 
 /// Reads the inputs of the transactions in these scripts' histories.
-fn read_others<'a>(look: &mut ElectrumLook<'_>, scripts: impl Iterator<Item = &'a ScriptBuf>) -> Result<(), ChainDown> {
+fn read_others<'a>(
+    look: &mut ElectrumLook<'_>,
+    scripts: impl Iterator<Item = &'a ScriptBuf>,
+) -> Result<(), ChainDown> {
     let mut unread = BTreeSet::new();
     for script in scripts {
-        let Some(history) = look.state.scripts.get(&ScriptHash::of(script)).and_then(|it| it.history.as_ref()) else {
+        let Some(history) =
+            look.state.scripts.get(&ScriptHash::of(script)).and_then(|it| it.history.as_ref())
+        else {
             continue;
         };
         // The latest transactions are the likeliest spenders.
         for entry in history.entries.iter().rev() {
             let is_read = look.state.retained.others.contains_key(&entry.txid);
-            if !is_read && !look.state.tracked.contains_key(&entry.txid) && unread.len() < OTHERS_MAX {
+            if !is_read
+                && !look.state.tracked.contains_key(&entry.txid)
+                && unread.len() < OTHERS_MAX
+            {
                 unread.insert(entry.txid);
             }
         }
@@ -269,15 +309,25 @@ fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
     output
 }
 
-/// Proves that the mined spenders are in their blocks. An output's fate is unknown if the server does not deliver its
-/// spender.
-fn prove_spenders(look: &mut ElectrumLook<'_>, outputs: &mut HashMap<OutPoint, Output>) -> Result<(), ChainDown> {
-    let spenders: BTreeMap<Txid, u32> =
-        outputs.values().filter_map(|output| output.in_chain.map(|(height, txid)| (txid, height))).collect();
+/// Proves that the mined spenders are in their blocks. An output's fate is unknown if the server
+/// does not deliver its spender.
+fn prove_spenders(
+    look: &mut ElectrumLook<'_>,
+    outputs: &mut HashMap<OutPoint, Output>,
+) -> Result<(), ChainDown> {
+    let spenders: BTreeMap<Txid, u32> = outputs
+        .values()
+        .filter_map(|output| output.in_chain.map(|(height, txid)| (txid, height)))
+        .collect();
     if spenders.values().any(|height| *height > look.tip.height) {
         return Err(tip_changed());
     }
-    let unsure = transactions::prove_in_blocks(&look.asker, look.network, &mut look.state.retained, &spenders)?;
+    let unsure = transactions::prove_in_blocks(
+        &look.asker,
+        look.network,
+        &mut look.state.retained,
+        &spenders,
+    )?;
     outputs.retain(|_, output| !output.in_chain.is_some_and(|(_, txid)| unsure.contains(&txid)));
     Ok(())
 }

@@ -56,7 +56,8 @@ fn anomalies_wait_for_confirmations_and_a_closed_payment() {
 
 #[test]
 fn a_late_payment_stays_late_and_is_raised_once() {
-    let receipts = [receipt(1, AMOUNT).counted(AMOUNT).confirmed(1), receipt(2, 700).late().confirmed(5)];
+    let receipts =
+        [receipt(1, AMOUNT).counted(AMOUNT).confirmed(1), receipt(2, 700).late().confirmed(5)];
     for resolution in [Open, Refunding, Refunded, Accepted, DismissedByStaff] {
         let known = [anomaly(LatePayment, Some(2), 700, resolution)];
         assert_eq!(changes(&closed(Confirmed, AMOUNT), &receipts, &known), [], "{resolution:?}");
@@ -67,7 +68,10 @@ fn a_late_payment_stays_late_and_is_raised_once() {
 fn the_surplus_of_a_replacement_is_late() {
     let bumped = Receipt { eligible_sats: Some(60_000), ..receipt(2, 90_000).confirmed(2) };
     let found = changes(&closed(Expired, 0), &[bumped], &[]);
-    assert_eq!(found, [raise(LatePayment, Some(2), 30_000, &[2]), raise(Underpayment, None, 60_000, &[2])]);
+    assert_eq!(
+        found,
+        [raise(LatePayment, Some(2), 30_000, &[2]), raise(Underpayment, None, 60_000, &[2])]
+    );
 }
 
 #[test]
@@ -75,9 +79,15 @@ fn an_open_anomaly_is_dismissed_and_reopened_with_its_coins() {
     let known = |resolution| [anomaly(LatePayment, Some(1), 700, resolution)];
     let here = receipt(1, 700).late().confirmed(1);
     let found = changes(&closed(Expired, 0), &[here.clone().spent_in_chain()], &known(Open));
-    assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("gone")), "{found:?}");
+    assert!(
+        matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("gone")),
+        "{found:?}"
+    );
     let found = changes(&closed(Expired, 0), &[here.clone().counted(700)], &known(Open));
-    assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("count")), "{found:?}");
+    assert!(
+        matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("count")),
+        "{found:?}"
+    );
     let found = changes(&closed(Expired, 0), &[here], &known(DismissedBySystem));
     assert_eq!(found, [AnomalyChange::Reopen { id: ID, coins: coins(700, &[1]) }]);
 }
@@ -92,7 +102,11 @@ fn only_one_of_two_conflicting_receipts_raises_an_anomaly() {
     assert_eq!(changes(&hasty, &receipts, &[]), [raise(LatePayment, Some(2), 700, &[2])]);
     for resolution in [Open, DismissedBySystem] {
         let known = [anomaly(LatePayment, Some(1), 700, resolution)];
-        assert_eq!(changes(&closed(Expired, 0), &receipts, &known), [], "displaced: {resolution:?}");
+        assert_eq!(
+            changes(&closed(Expired, 0), &receipts, &known),
+            [],
+            "displaced: {resolution:?}"
+        );
     }
 }
 
@@ -105,7 +119,11 @@ fn a_decided_anomaly_only_warns_when_its_basis_changes() {
         assert_eq!(advanced.anomalies, []);
         assert_eq!(advanced.warnings, [Warning::DecidedAnomalyChanged { id: ID }]);
         let still = [Receipt { gone: true, ..lost[0].clone() }];
-        assert_eq!(advance(&closed(Expired, 0), &still, &known, &look(40)).warnings, [], "the warning is repeated");
+        assert_eq!(
+            advance(&closed(Expired, 0), &still, &known, &look(40)).warnings,
+            [],
+            "the warning is repeated"
+        );
         let back = [Receipt { gone: true, ..receipt(1, 700).late().confirmed(2) }];
         let warnings = advance(&closed(Expired, 0), &back, &known, &look(40)).warnings;
         assert_eq!(warnings, [Warning::DecidedAnomalyRestored { id: ID }]);
@@ -117,9 +135,11 @@ fn a_surplus_below_the_dust_limit_is_no_anomaly() {
     let paid = |paid_sats| [receipt(1, paid_sats).counted(paid_sats).confirmed(2)];
     for surplus_sats in [1, DUST - 1] {
         let paid_sats = AMOUNT + surplus_sats;
-        for before in
-            [closed(Confirmed, paid_sats), closed(Unconfirmed, paid_sats), invalidating(Unconfirmed, paid_sats)]
-        {
+        for before in [
+            closed(Confirmed, paid_sats),
+            closed(Unconfirmed, paid_sats),
+            invalidating(Unconfirmed, paid_sats),
+        ] {
             let advanced = advance(&before, &paid(paid_sats), &[], &look(40));
             assert_eq!((advanced.state, advanced.anomalies), (Confirmed, vec![]), "{surplus_sats}");
             assert_eq!(advanced.paid_sats, paid_sats);
@@ -143,10 +163,16 @@ fn coins_that_cannot_be_sent_back_are_no_anomaly() {
         };
         let coins = |sats| if state == Expired { late(sats) } else { rest(sats) };
         assert_eq!(changes(&before, &coins(DUST - 1), &[]), [], "{state}");
-        assert_eq!(changes(&before, &coins(DUST), &[]), [raise(kind, Some(1), DUST, &[1])], "{state}");
+        assert_eq!(
+            changes(&before, &coins(DUST), &[]),
+            [raise(kind, Some(1), DUST, &[1])],
+            "{state}"
+        );
         let open = [anomaly(kind, Some(1), DUST, Open)];
         let found = changes(&before, &coins(DUST - 1), &open);
-        assert!(matches!(found[..], [AnomalyChange::Dismiss { reason, .. }] if reason.contains("too little")));
+        assert!(
+            matches!(found[..], [AnomalyChange::Dismiss { reason, .. }] if reason.contains("too little"))
+        );
     }
 }
 
@@ -164,11 +190,17 @@ fn the_dust_that_the_page_asks_for_is_no_overpayment() {
 #[test]
 fn a_surplus_is_raised_once_all_counted_coins_are_confirmed() {
     let parts = |confirmations| {
-        [receipt(1, 60_000).counted(60_000).confirmed(9), receipt(2, 50_000).counted(50_000).confirmed(confirmations)]
+        [
+            receipt(1, 60_000).counted(60_000).confirmed(9),
+            receipt(2, 50_000).counted(50_000).confirmed(confirmations),
+        ]
     };
     let before = closed(Confirmed, 110_000);
     assert_eq!(changes(&before, &parts(1), &[]), []);
-    assert_eq!(changes(&before, &parts(2), &[]), [raise(AnomalyKind::Overpayment, None, 10_000, &[1, 2])]);
+    assert_eq!(
+        changes(&before, &parts(2), &[]),
+        [raise(AnomalyKind::Overpayment, None, 10_000, &[1, 2])]
+    );
     assert_eq!(changes(&closed(Unconfirmed, 110_000), &parts(0), &[]), [], "not before CONFIRMED");
     let told = [anomaly(AnomalyKind::Overpayment, None, 5_000, Open)];
     let followed = AnomalyChange::Follow { id: ID, coins: coins(10_000, &[1, 2]), notify: true };
@@ -180,13 +212,25 @@ fn an_open_anomaly_follows_silently_if_the_sum_stays() {
     let replaced = receipt(1, 60_000).counted(60_000).spent_in_chain();
     let instead = receipt(2, 60_000).counted(0).against(1).confirmed(1);
     let receipts = [replaced, instead];
-    let found = changes(&closed(Invalid, 60_000), &receipts, &[anomaly(Underpayment, None, 60_000, Open)]);
-    assert_eq!(found, [AnomalyChange::Follow { id: ID, coins: coins(60_000, &[2]), notify: false }]);
+    let found =
+        changes(&closed(Invalid, 60_000), &receipts, &[anomaly(Underpayment, None, 60_000, Open)]);
+    assert_eq!(
+        found,
+        [AnomalyChange::Follow { id: ID, coins: coins(60_000, &[2]), notify: false }]
+    );
     for resolution in [Refunding, Refunded, Accepted, DismissedByStaff] {
-        let advanced =
-            advance(&closed(Invalid, 60_000), &receipts, &[anomaly(Underpayment, None, 60_000, resolution)], &look(40));
+        let advanced = advance(
+            &closed(Invalid, 60_000),
+            &receipts,
+            &[anomaly(Underpayment, None, 60_000, resolution)],
+            &look(40),
+        );
         assert_eq!(advanced.anomalies, [], "{resolution:?}");
-        assert_eq!(advanced.warnings, [Warning::DecidedAnomalyChanged { id: ID }], "{resolution:?}");
+        assert_eq!(
+            advanced.warnings,
+            [Warning::DecidedAnomalyChanged { id: ID }],
+            "{resolution:?}"
+        );
     }
 }
 
@@ -200,7 +244,11 @@ fn under_invalidate_all_counted_coins_are_the_surplus() {
     assert_eq!(changes(&invalidating(Invalid, 150_000), &much(2), &[]), from_ref(&told));
     let mut deep = invalidating(Invalid, 150_000);
     deep.policy.confirmations = 6;
-    assert_eq!(changes(&deep, &much(2), &[]), [told], "the required confirmations of the payment do not matter");
+    assert_eq!(
+        changes(&deep, &much(2), &[]),
+        [told],
+        "the required confirmations of the payment do not matter"
+    );
     let expired = Payment { state: Expired, ..deep };
     assert_eq!(changes(&expired, &much(2), &[]), [], "an EXPIRED payment is not overpaid");
 }
@@ -232,16 +280,28 @@ fn a_reversal_is_raised_at_once_with_the_lost_coins() {
 
     let known = |resolution| [anomaly(ReversedPayment, None, 70_000, resolution)];
     let gone = [Receipt { gone: true, counted_sats: 0, ..lost.clone() }, left.clone()];
-    assert_eq!(changes(&closed(Invalid, 40_000), &gone, &known(Open)), [], "a reversal keeps its coins");
+    assert_eq!(
+        changes(&closed(Invalid, 40_000), &gone, &known(Open)),
+        [],
+        "a reversal keeps its coins"
+    );
     let back = [receipt(1, 70_000).counted(70_000).confirmed(1), left];
     let found = changes(&closed(Invalid, 40_000), &back, &known(Open));
-    assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("confirmed again")));
+    assert!(
+        matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("confirmed again"))
+    );
     let again = changes(&closed(Confirmed, 110_000), &receipts, &known(DismissedBySystem));
     assert_eq!(again, [AnomalyChange::Reopen { id: ID, coins: coins(70_000, &[1]) }]);
-    let advanced = advance(&closed(Confirmed, 110_000), &receipts, &known(DismissedByStaff), &look(40));
+    let advanced =
+        advance(&closed(Confirmed, 110_000), &receipts, &known(DismissedByStaff), &look(40));
     let as_decided = vec![Warning::DecidedAnomalyRestored { id: ID }];
-    assert_eq!((advanced.anomalies, advanced.warnings), (vec![], as_decided), "the same sum is lost again");
-    let advanced = advance(&closed(Confirmed, 110_000), &receipts[..1], &known(Accepted), &look(40));
+    assert_eq!(
+        (advanced.anomalies, advanced.warnings),
+        (vec![], as_decided),
+        "the same sum is lost again"
+    );
+    let advanced =
+        advance(&closed(Confirmed, 110_000), &receipts[..1], &known(Accepted), &look(40));
     assert_eq!(advanced.anomalies, []);
 }
 
@@ -249,9 +309,12 @@ fn a_reversal_is_raised_at_once_with_the_lost_coins() {
 fn an_acceptance_accepts_the_open_anomalies_of_its_coins() {
     let accepting = LookFacts { staff_accepts: true, ..look(40) };
     let late = receipt(1, 60_000).late().confirmed(2);
-    for (kind, tx) in
-        [(LatePayment, Some(1)), (ExtraPayment, Some(1)), (Underpayment, None), (AnomalyKind::Overpayment, None)]
-    {
+    for (kind, tx) in [
+        (LatePayment, Some(1)),
+        (ExtraPayment, Some(1)),
+        (Underpayment, None),
+        (AnomalyKind::Overpayment, None),
+    ] {
         let known = [anomaly(kind, tx, 60_000, Open)];
         let advanced = advance(&closed(Invalid, 0), from_ref(&late), &known, &accepting);
         assert_eq!(advanced.anomalies, [AnomalyChange::Accept { id: ID }], "{kind}");
@@ -259,7 +322,10 @@ fn an_acceptance_accepts_the_open_anomalies_of_its_coins() {
     let lost = receipt(2, 500).late().spent_in_chain();
     let known = [anomaly(LatePayment, Some(2), 500, Open)];
     let advanced = advance(&closed(Invalid, 0), &[late.clone(), lost], &known, &accepting);
-    assert!(matches!(advanced.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]), "gone coins are not accepted");
+    assert!(
+        matches!(advanced.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]),
+        "gone coins are not accepted"
+    );
     let decided = [anomaly(LatePayment, Some(1), 60_000, DismissedByStaff)];
     let advanced = advance(&closed(Invalid, 0), &[late], &decided, &accepting);
     assert_eq!((advanced.anomalies, advanced.warnings), (vec![], vec![]));

@@ -23,9 +23,17 @@ fn seen_at(number: u8, minutes: i64, mempool_minutes: i64) -> Receipt {
 #[test]
 fn coins_found_by_the_closing_look_count_within_the_grace() {
     for (earliest, sats) in [(29, AMOUNT), (90, AMOUNT), (91, 0)] {
-        assert_eq!(counted(&payment(New), &[seen_at(1, 200, earliest)], &look(200)), [sats], "{earliest}");
+        assert_eq!(
+            counted(&payment(New), &[seen_at(1, 200, earliest)], &look(200)),
+            [sats],
+            "{earliest}"
+        );
     }
-    assert_eq!(counted(&closed(Expired, 0), &[seen_at(1, 40, 20)], &look(40)), [0], "found after the closing look");
+    assert_eq!(
+        counted(&closed(Expired, 0), &[seen_at(1, 40, 20)], &look(40)),
+        [0],
+        "found after the closing look"
+    );
 }
 
 #[test]
@@ -35,7 +43,11 @@ fn coins_first_seen_while_confirmed_never_count() {
     let before = Payment { paid_sats: AMOUNT, ..payment(Confirmed) };
     assert_eq!(counted(&before, &[first.clone(), extra.clone()], &look(10)), [AMOUNT, 0]);
     let later = [first.spent_in_chain(), extra.late()];
-    assert_eq!(counted(&Payment { state: Invalid, ..before }, &later, &look(11)), [0, 0], "the verdict stays");
+    assert_eq!(
+        counted(&Payment { state: Invalid, ..before }, &later, &look(11)),
+        [0, 0],
+        "the verdict stays"
+    );
 }
 
 #[test]
@@ -78,7 +90,11 @@ fn a_transaction_missed_by_every_look_for_14_days_is_gone() {
         let before = closed(state, AMOUNT);
         for (at, gone) in [(since, false), (end.plus_ms(-1), false), (end, true)] {
             let advanced = advance(&before, from_ref(&dropped), &[], &LookFacts { at, ..look(40) });
-            assert_eq!((advanced.verdicts[0].gone, advanced.verdicts[0].missing), (gone, !gone), "{state}");
+            assert_eq!(
+                (advanced.verdicts[0].gone, advanced.verdicts[0].missing),
+                (gone, !gone),
+                "{state}"
+            );
             assert_eq!(advanced.state, if gone { Invalid } else { state });
         }
     }
@@ -94,7 +110,11 @@ fn a_fee_bump_after_the_deadline_stays_in_time() {
     }
     let other = seen_at(2, 200, 200);
     let spent = Receipt { conflict_in_mempool: true, ..old };
-    assert_eq!(counted(&before, &[spent, other], &look(200)), [0, 0], "unrelated coins inherit nothing");
+    assert_eq!(
+        counted(&before, &[spent, other], &look(200)),
+        [0, 0],
+        "unrelated coins inherit nothing"
+    );
 }
 
 #[test]
@@ -118,13 +138,18 @@ fn a_replacement_of_two_receipts_inherits_both_verdicts() {
     let parts = [1, 2].map(|number| receipt(number, 50_000).counted(50_000).absent());
     let both = Receipt { conflicts_with: vec![txid(1), txid(2)], ..seen_at(3, 200, 200) };
     let [first, second] = parts;
-    assert_eq!(counted(&closed(Unconfirmed, AMOUNT), &[first, second, both], &look(200)), [0, 0, AMOUNT]);
+    assert_eq!(
+        counted(&closed(Unconfirmed, AMOUNT), &[first, second, both], &look(200)),
+        [0, 0, AMOUNT]
+    );
 }
 
 #[test]
 fn a_replacement_of_eligible_coins_inherits_their_verdict() {
-    let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
-    let bumped = Receipt { last_seen_at: look(35).at, ..receipt(2, AMOUNT).late().absent() }.against(1);
+    let dropped =
+        Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    let bumped =
+        Receipt { last_seen_at: look(35).at, ..receipt(2, AMOUNT).late().absent() }.against(1);
     assert_eq!(counted(&closed(Invalid, 0), &[dropped, bumped], &look(40)), [0, AMOUNT]);
 }
 
@@ -137,7 +162,12 @@ fn only_one_of_two_conflicting_receipts_counts() {
         ("the one in the mempool", Unconfirmed, [old().absent(), new()], [0, AMOUNT]),
         ("the one seen later", Unconfirmed, [old().absent(), new().absent()], [0, AMOUNT]),
         ("while CONFIRMED the one that counted", Confirmed, [old().absent(), new()], [AMOUNT, 0]),
-        ("while CONFIRMED a block decides", Confirmed, [old().absent(), new().confirmed(1)], [0, AMOUNT]),
+        (
+            "while CONFIRMED a block decides",
+            Confirmed,
+            [old().absent(), new().confirmed(1)],
+            [0, AMOUNT],
+        ),
     ] {
         assert_eq!(counted(&payment(state), &receipts, &look(10)), expected, "{name}");
     }
@@ -147,25 +177,35 @@ fn only_one_of_two_conflicting_receipts_counts() {
 fn a_displaced_transaction_is_not_broadcast_again() {
     let old = receipt(1, AMOUNT).counted(AMOUNT).absent();
     let new = Receipt { last_seen_at: look(9).at, ..receipt(2, AMOUNT).against(1) }.absent();
-    let missing: Vec<bool> =
-        verdicts(&payment(Underpaid), &[old, new], &look(10)).iter().map(|verdict| verdict.missing).collect();
+    let missing: Vec<bool> = verdicts(&payment(Underpaid), &[old, new], &look(10))
+        .iter()
+        .map(|verdict| verdict.missing)
+        .collect();
     assert_eq!(missing, [false, true]);
 }
 
 #[test]
 fn an_attack_on_a_confirmed_payment_warns_at_once() {
-    let attacked = Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    let attacked =
+        Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
     let advanced = advance(&closed(Confirmed, AMOUNT), from_ref(&attacked), &[], &look(50));
     assert_eq!(advanced.warnings, [Warning::DoubleSpendAttempt { txid: txid(1) }]);
-    assert_eq!((advanced.state, advanced.paid_sats), (Confirmed, AMOUNT), "the mempool alone moves no coins");
+    assert_eq!(
+        (advanced.state, advanced.paid_sats),
+        (Confirmed, AMOUNT),
+        "the mempool alone moves no coins"
+    );
     assert!(advanced.conflict_seen && advanced.notify);
     assert_eq!(advance(&payment(Unconfirmed), &[attacked], &[], &look(10)).warnings, []);
 }
 
-/// Whether a look at a CONFIRMED payment sees a conflict, and notifies, after a look that saw one or not.
+/// Whether a look at a CONFIRMED payment sees a conflict, and notifies, after a look that saw one
+/// or not.
 fn conflict(receipts: &[Receipt], was_seen: bool) -> (bool, bool) {
-    let before =
-        Payment { conflict_seen: was_seen, ..closed(Confirmed, receipts.iter().map(|one| one.counted_sats).sum()) };
+    let before = Payment {
+        conflict_seen: was_seen,
+        ..closed(Confirmed, receipts.iter().map(|one| one.counted_sats).sum())
+    };
     let advanced = advance(&before, receipts, &[], &look(50));
     assert_eq!(advanced.state, Confirmed);
     (advanced.conflict_seen, advanced.notify)
@@ -174,7 +214,8 @@ fn conflict(receipts: &[Receipt], was_seen: bool) -> (bool, bool) {
 #[test]
 fn a_conflict_is_notified_when_it_comes_and_when_it_goes() {
     let quiet = [receipt(1, AMOUNT).counted(AMOUNT)];
-    let attacked = [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() }];
+    let attacked =
+        [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() }];
     assert_eq!(conflict(&quiet, false), (false, false));
     assert_eq!(conflict(&attacked, false), (true, true));
     assert_eq!(conflict(&attacked, true), (true, false), "the second look changes nothing");
@@ -183,34 +224,57 @@ fn a_conflict_is_notified_when_it_comes_and_when_it_goes() {
 
 #[test]
 fn a_replacement_that_pays_as_much_is_no_conflict() {
-    let paid = || Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
-    for (rival_sats, seen) in [(AMOUNT + 5, false), (AMOUNT, false), (AMOUNT - 1, true), (1, true)] {
-        assert_eq!(conflict(&[paid(), receipt(2, rival_sats).late().against(1)], false), (seen, seen), "{rival_sats}");
+    let paid =
+        || Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    for (rival_sats, seen) in [(AMOUNT + 5, false), (AMOUNT, false), (AMOUNT - 1, true), (1, true)]
+    {
+        assert_eq!(
+            conflict(&[paid(), receipt(2, rival_sats).late().against(1)], false),
+            (seen, seen),
+            "{rival_sats}"
+        );
     }
     let two = [paid(), receipt(2, 60_000).late().against(1), receipt(3, 40_000).late().against(1)];
     assert_eq!(conflict(&two, false), (false, false), "two replacements pay as much together");
     let missing = [paid(), receipt(2, AMOUNT).late().against(1).absent()];
-    assert_eq!(conflict(&missing, false), (true, true), "a replacement that no mempool holds pays nothing");
+    assert_eq!(
+        conflict(&missing, false),
+        (true, true),
+        "a replacement that no mempool holds pays nothing"
+    );
 }
 
 #[test]
 fn one_replacement_does_not_make_up_for_two_transactions() {
-    let part = |number| Receipt { conflict_in_mempool: true, ..receipt(number, 50_000).counted(50_000).absent() };
-    let rival = |sats| Receipt { conflicts_with: vec![txid(1), txid(2)], ..receipt(3, sats).late() };
+    let part = |number| Receipt {
+        conflict_in_mempool: true,
+        ..receipt(number, 50_000).counted(50_000).absent()
+    };
+    let rival =
+        |sats| Receipt { conflicts_with: vec![txid(1), txid(2)], ..receipt(3, sats).late() };
     assert_eq!(conflict(&[part(1), part(2), rival(50_000)], false), (true, true));
     assert_eq!(conflict(&[part(1), part(2), rival(AMOUNT)], false), (false, false));
     let other = receipt(2, 50_000).counted(50_000);
-    assert_eq!(conflict(&[part(1), other, rival(0)], false), (true, true), "one of two is taken back");
+    assert_eq!(
+        conflict(&[part(1), other, rival(0)], false),
+        (true, true),
+        "one of two is taken back"
+    );
 }
 
 #[test]
 fn a_conflict_is_seen_only_while_unconfirmed_coins_may_be_lost() {
-    let in_block = [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).confirmed(1) }];
+    let in_block =
+        [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).confirmed(1) }];
     assert_eq!(conflict(&in_block, true), (false, true));
-    let attacked = [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() }];
+    let attacked =
+        [Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() }];
     let before = Payment { conflict_seen: true, ..closed(Confirmed, AMOUNT) };
     let no_mempool = LookFacts { has_mempool: false, ..look(50) };
-    assert!(!advance(&before, &attacked, &[], &no_mempool).conflict_seen, "a backend without a mempool cannot tell");
+    assert!(
+        !advance(&before, &attacked, &[], &no_mempool).conflict_seen,
+        "a backend without a mempool cannot tell"
+    );
     let mined = [Receipt { conflict_in_chain: true, ..attacked[0].clone() }];
     let advanced = advance(&before, &mined, &[], &look(50));
     assert_eq!((advanced.state, advanced.conflict_seen), (Invalid, false), "a block has decided");
@@ -220,11 +284,21 @@ fn a_conflict_is_seen_only_while_unconfirmed_coins_may_be_lost() {
 fn replacements_that_split_the_inputs_divide_the_verdict() {
     let before = closed(Unconfirmed, AMOUNT);
     let old = Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
-    let part = |number, minutes| Receipt { amount_sats: 60_000, ..seen_at(number, minutes, minutes) }.against(1);
+    let part = |number, minutes| {
+        Receipt { amount_sats: 60_000, ..seen_at(number, minutes, minutes) }.against(1)
+    };
     let receipts = [old.clone(), part(2, 199), part(3, 200)];
-    assert_eq!(counted(&before, &receipts, &look(200)), [0, 40_000, 60_000], "the one seen later ranks first");
+    assert_eq!(
+        counted(&before, &receipts, &look(200)),
+        [0, 40_000, 60_000],
+        "the one seen later ranks first"
+    );
     let receipts = [old.clone(), part(2, 199).confirmed(1), part(3, 200)];
-    assert_eq!(counted(&before, &receipts, &look(200)), [0, 60_000, 40_000], "the one in a block ranks first");
+    assert_eq!(
+        counted(&before, &receipts, &look(200)),
+        [0, 60_000, 40_000],
+        "the one in a block ranks first"
+    );
 
     // A sum that one replacement inherited is not inherited again by a later one.
     let [dropped, first, second] = [old, part(2, 199), part(3, 200)].map(Receipt::absent);
@@ -241,7 +315,10 @@ fn the_last_replacement_of_a_chain_inherits_the_last_count() {
         Receipt { eligible_sats: Some(AMOUNT), ..receipt(1, AMOUNT).absent() },
         Receipt { conflicts_with: vec![first], ..receipt(2, 60_000).counted(60_000).absent() },
         Receipt { conflicts_with: vec![first], ..receipt(3, 40_000).counted(40_000).absent() },
-        Receipt { conflicts_with: vec![first, second, third], ..receipt(4, 3 * AMOUNT).late().absent() },
+        Receipt {
+            conflicts_with: vec![first, second, third],
+            ..receipt(4, 3 * AMOUNT).late().absent()
+        },
     ];
     let chain = chain.map(|one| Receipt { last_seen_at: look(i64::from(one.txid[0])).at, ..one });
     assert_eq!(counted(&closed(Invalid, AMOUNT), &chain, &look(200)), [0, 0, 0, AMOUNT]);
@@ -250,9 +327,9 @@ fn the_last_replacement_of_a_chain_inherits_the_last_count() {
 #[test]
 fn a_bump_counts_at_the_look_that_rules_out_its_replacement() {
     let [first, second, third] = [1, 2, 3].map(txid);
-    // The first transaction was in time and is gone. The second bumped it, but was late, because the first was gone
-    // already. The third replaced both and counted. The fourth now spends another input of the third, so the third is
-    // gone and the second inherits from the first.
+    // The first transaction was in time and is gone. The second bumped it, but was late, because
+    // the first was gone already. The third replaced both and counted. The fourth now spends
+    // another input of the third, so the third is gone and the second inherits from the first.
     let late_bump = Receipt { conflicts_with: vec![first], ..seen_at(2, 150, 150).late() };
     let counted_last = Receipt { amount_sats: 60_000, ..seen_at(3, 160, 160).counted(60_000) };
     let mut receipts = [
@@ -267,13 +344,19 @@ fn a_bump_counts_at_the_look_that_rules_out_its_replacement() {
     let advanced = advance(&payment, &receipts, &[], &look(200));
     apply(&advanced, &mut payment, &mut receipts, &mut Vec::new());
     let again = advance(&payment, &receipts, &[], &look(200));
-    assert_eq!((again.notify, again.verdicts), (false, advanced.verdicts), "the same look notifies nothing");
+    assert_eq!(
+        (again.notify, again.verdicts),
+        (false, advanced.verdicts),
+        "the same look notifies nothing"
+    );
 }
 
 #[test]
 fn a_replacement_inherits_despite_a_late_bump_before_it() {
-    let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
-    let [second, third] = [2, 3].map(|number| seen_at(number, 150 + i64::from(number), 150).late().absent());
+    let dropped =
+        Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    let [second, third] =
+        [2, 3].map(|number| seen_at(number, 150 + i64::from(number), 150).late().absent());
     let second = second.against(1);
     let third = Receipt { conflicts_with: vec![txid(1), txid(2)], ..third };
     assert_eq!(counted(&closed(Invalid, 0), &[dropped, second, third], &look(200)), [0, 0, AMOUNT]);

@@ -5,7 +5,11 @@ use std::slice::from_ref;
 use super::*;
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed};
 
-fn due(payment: &Payment, receipts: &[Receipt], look: &LookFacts) -> (Option<Timestamp>, Option<u32>) {
+fn due(
+    payment: &Payment,
+    receipts: &[Receipt],
+    look: &LookFacts,
+) -> (Option<Timestamp>, Option<u32>) {
     let advanced = advance(payment, receipts, &[], look);
     (advanced.next_due_at, advanced.next_due_height)
 }
@@ -32,7 +36,10 @@ fn without_a_mempool_each_block_may_close_a_payment() {
 fn missing_coins_are_due_when_they_are_gone() {
     let missing = receipt(1, AMOUNT).counted(AMOUNT).absent();
     let gone_at = missing.last_seen_at.plus_ms(1_000 + 14 * DAY_MS);
-    assert_eq!(due(&closed(Unconfirmed, AMOUNT), from_ref(&missing), &look(40)), (Some(gone_at), None));
+    assert_eq!(
+        due(&closed(Unconfirmed, AMOUNT), from_ref(&missing), &look(40)),
+        (Some(gone_at), None)
+    );
     assert_eq!(due(&closed(Expired, 0), &[missing.spent_in_chain()], &look(40)), (None, None));
 }
 
@@ -41,7 +48,10 @@ fn zero_conf_coins_are_due_at_the_end_of_the_quiet_time() {
     let mut payment = closed(Unconfirmed, AMOUNT);
     payment.policy.confirmations = 0;
     let coins = Receipt { first_seen_at: look(40).at, ..receipt(1, AMOUNT).counted(AMOUNT) };
-    assert_eq!(due(&payment, from_ref(&coins), &look(40)), (Some(look(40).at.plus_ms(3_000)), None));
+    assert_eq!(
+        due(&payment, from_ref(&coins), &look(40)),
+        (Some(look(40).at.plus_ms(3_000)), None)
+    );
     let chained = Receipt { zero_conf_rate: None, ..coins.clone() };
     assert_eq!(due(&payment, &[chained], &look(40)), (None, None));
 }
@@ -52,9 +62,15 @@ fn a_payment_waits_a_minute_for_the_next_estimate() {
     payment.policy.confirmations = 0;
     let coins = [receipt(1, AMOUNT).counted(AMOUNT)];
     let dear = ZeroConf::From(FeeRate::from_sat_per_vb_u32(3));
-    for (zero_conf, wait_ms) in [(ZeroConf::NotAsked, 0), (ZeroConf::Never, MINUTE_MS), (dear, MINUTE_MS)] {
+    for (zero_conf, wait_ms) in
+        [(ZeroConf::NotAsked, 0), (ZeroConf::Never, MINUTE_MS), (dear, MINUTE_MS)]
+    {
         let looked = LookFacts { zero_conf, ..look(40) };
-        assert_eq!(due(&payment, &coins, &looked), (Some(look(40).at.plus_ms(wait_ms)), None), "{zero_conf:?}");
+        assert_eq!(
+            due(&payment, &coins, &looked),
+            (Some(look(40).at.plus_ms(wait_ms)), None),
+            "{zero_conf:?}"
+        );
     }
     assert_eq!(advance(&payment, &coins, &[], &look(41)).state, Confirmed);
 }
@@ -64,10 +80,16 @@ fn a_payment_is_due_at_heights_where_confirmations_matter() {
     let coins = |confirmations| [receipt(1, AMOUNT).counted(AMOUNT).confirmed(confirmations)];
     let mut payment = closed(Unconfirmed, AMOUNT);
     payment.policy.confirmations = 6;
-    for (confirmations, height) in [(1, Some(TIP + 1)), (2, Some(TIP + 4)), (5, Some(TIP + 1)), (6, None)] {
+    for (confirmations, height) in
+        [(1, Some(TIP + 1)), (2, Some(TIP + 4)), (5, Some(TIP + 1)), (6, None)]
+    {
         assert_eq!(due(&payment, &coins(confirmations), &look(40)).1, height, "{confirmations}");
     }
-    assert_eq!(due(&closed(Confirmed, AMOUNT), &coins(1), &look(40)).1, Some(TIP + 1), "for an anomaly");
+    assert_eq!(
+        due(&closed(Confirmed, AMOUNT), &coins(1), &look(40)).1,
+        Some(TIP + 1),
+        "for an anomaly"
+    );
 }
 
 #[test]
@@ -81,6 +103,10 @@ fn a_payment_that_fell_from_confirmed_is_due_at_once() {
     let mut receipts = receipts.to_vec();
     apply(&fell, &mut after, &mut receipts, &mut Vec::new());
     let looked = advance(&after, &receipts, &[], &look(40));
-    assert_eq!((looked.state, looked.paid_sats), (Invalid, 60_000), "in the mempool, and not gone any more");
+    assert_eq!(
+        (looked.state, looked.paid_sats),
+        (Invalid, 60_000),
+        "in the mempool, and not gone any more"
+    );
     assert_eq!(looked.next_due_at, None);
 }

@@ -7,8 +7,8 @@ use proptest::test_runner::TestCaseError;
 
 use super::world::{World, histories};
 use super::{
-    AMOUNT, Advance, AnomalyChange, AnomalyKind, DAY_MS, DUST, LookFacts, PaymentState, RELAYED, Receipt, Resolution,
-    advance, apply,
+    AMOUNT, Advance, AnomalyChange, AnomalyKind, DAY_MS, DUST, LookFacts, PaymentState, RELAYED,
+    Receipt, Resolution, advance, apply,
 };
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, TRANSITIONS, WhyInvalid};
@@ -19,7 +19,8 @@ fn canonical(advanced: &Advance) -> impl PartialEq + std::fmt::Debug + use<> {
     verdicts.sort_by_key(|verdict| verdict.txid);
     let mut changes: Vec<String> = advanced.anomalies.iter().cloned().map(sorted).collect();
     changes.sort();
-    let times = (advanced.closed_at, advanced.confirmed_at, advanced.next_due_at, advanced.next_due_height);
+    let times =
+        (advanced.closed_at, advanced.confirmed_at, advanced.next_due_at, advanced.next_due_height);
     let told = (advanced.notify, advanced.conflict_seen);
     (advanced.state, advanced.paid_sats, advanced.accepted_sats, told, times, verdicts, changes)
 }
@@ -47,18 +48,25 @@ fn check_step(before: &Payment, advanced: &Advance) -> Result<(), TestCaseError>
         prop_assert!(advanced.notify);
     }
     if before.closed_at.is_some() {
-        prop_assert_eq!(advanced.closed_at, before.closed_at, "a later look changed the time of the closing look");
+        prop_assert_eq!(
+            advanced.closed_at,
+            before.closed_at,
+            "a later look changed the time of the closing look"
+        );
         prop_assert!(!matches!(step.1, PaymentState::New | PaymentState::Underpaid));
     }
     if before.confirmed_at.is_some() {
         prop_assert_eq!(advanced.confirmed_at, before.confirmed_at);
     }
-    prop_assert_eq!(advanced.paid_sats, advanced.verdicts.iter().map(|verdict| verdict.counted_sats).sum::<u64>());
+    prop_assert_eq!(
+        advanced.paid_sats,
+        advanced.verdicts.iter().map(|verdict| verdict.counted_sats).sum::<u64>()
+    );
     Ok(())
 }
 
-/// Interface, section 3: each satoshi that is not gone counts, or is in exactly one LATE or EXTRA anomaly. No anomaly
-/// tells of less than the dust limit.
+/// Interface, section 3: each satoshi that is not gone counts, or is in exactly one LATE or EXTRA
+/// anomaly. No anomaly tells of less than the dust limit.
 fn check_every_satoshi(
     payment: &Payment,
     receipts: &[Receipt],
@@ -67,10 +75,17 @@ fn check_every_satoshi(
 ) -> Result<(), TestCaseError> {
     let keys: BTreeSet<_> = anomalies
         .iter()
-        .map(|anomaly| (if anomaly.kind.is_per_transaction() { "" } else { anomaly.kind.as_str() }, anomaly.txid))
+        .map(|anomaly| {
+            (
+                if anomaly.kind.is_per_transaction() { "" } else { anomaly.kind.as_str() },
+                anomaly.txid,
+            )
+        })
         .collect();
     prop_assert_eq!(keys.len(), anomalies.len(), "an anomaly was raised twice");
-    if matches!(payment.state, PaymentState::New | PaymentState::Underpaid) || payment.accepted_sats.is_some() {
+    if matches!(payment.state, PaymentState::New | PaymentState::Underpaid)
+        || payment.accepted_sats.is_some()
+    {
         return Ok(());
     }
     for receipt in receipts.iter().filter(|one| !one.gone) {
@@ -78,7 +93,9 @@ fn check_every_satoshi(
             continue;
         }
         // Dust could never be sent back, so it is nobody's task.
-        let uncounted = Some(receipt.amount_sats - receipt.counted_sats).filter(|sats| *sats >= DUST).unwrap_or(0);
+        let uncounted = Some(receipt.amount_sats - receipt.counted_sats)
+            .filter(|sats| *sats >= DUST)
+            .unwrap_or(0);
         let held = anomalies.iter().find(|anomaly| anomaly.txid == Some(receipt.txid));
         match held.map(|anomaly| (anomaly.resolution, anomaly.paid_sats)) {
             None => prop_assert_eq!(uncounted, 0, "uncounted coins are in no anomaly"),
@@ -92,7 +109,8 @@ fn check_every_satoshi(
 
 /// An OPEN anomaly of the counted coins names exactly their transactions.
 fn check_transactions(receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(), TestCaseError> {
-    let counting: BTreeSet<_> = receipts.iter().filter(|one| one.counted_sats > 0).map(|one| one.txid).collect();
+    let counting: BTreeSet<_> =
+        receipts.iter().filter(|one| one.counted_sats > 0).map(|one| one.txid).collect();
     let of_what_counts = |anomaly: &&Anomaly| {
         matches!(anomaly.kind, AnomalyKind::Overpayment | AnomalyKind::Underpayment)
             && anomaly.resolution == Resolution::Open
@@ -105,14 +123,16 @@ fn check_transactions(receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(),
 
 fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
     for one in receipts.iter().filter(|one| one.counted_sats > 0) {
-        let rival = receipts.iter().find(|other| other.counted_sats > 0 && one.conflicts_with.contains(&other.txid));
+        let rival = receipts
+            .iter()
+            .find(|other| other.counted_sats > 0 && one.conflicts_with.contains(&other.txid));
         prop_assert!(rival.is_none(), "two conflicting receipts count");
     }
     Ok(())
 }
 
-/// Interface, section 2: a payment becomes CONFIRMED by unconfirmed coins only if the node hears of conflicts, and the
-/// fee is not below its estimate.
+/// Interface, section 2: a payment becomes CONFIRMED by unconfirmed coins only if the node hears of
+/// conflicts, and the fee is not below its estimate.
 fn check_final(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), TestCaseError> {
     let verdicts = advanced.verdicts.iter().zip(&world.receipts);
     let confirmed = verdicts.filter(|(_, receipt)| receipt.confirmations(look.tip_height) > 0);
@@ -124,31 +144,41 @@ fn check_final(world: &World, advanced: &Advance, look: &LookFacts) -> Result<()
     Ok(())
 }
 
-/// Interface, section 3: a surplus below the dust limit is no anomaly and invalidates nothing. A larger one is told.
+/// Interface, section 3: a surplus below the dust limit is no anomaly and invalidates nothing. A
+/// larger one is told.
 fn check_surplus(
     payment: &Payment,
     receipts: &[Receipt],
     anomalies: &[Anomaly],
     look: &LookFacts,
 ) -> Result<(), TestCaseError> {
-    let deep = |one: &Receipt| one.confirmations(look.tip_height) >= payment.policy.anomaly_confirmations;
+    let deep =
+        |one: &Receipt| one.confirmations(look.tip_height) >= payment.policy.anomaly_confirmations;
     let surplus = anomalies.iter().find(|anomaly| anomaly.kind == AnomalyKind::Overpayment);
     if payment.paid_sats < AMOUNT + DUST {
-        prop_assert!(surplus.is_none_or(|anomaly| anomaly.resolution != Resolution::Open), "{surplus:?}");
+        prop_assert!(
+            surplus.is_none_or(|anomaly| anomaly.resolution != Resolution::Open),
+            "{surplus:?}"
+        );
         prop_assert!(payment.why_invalid() != Some(WhyInvalid::Overpaid));
     } else if payment.state == PaymentState::Confirmed && receipts.iter().all(deep) {
-        prop_assert!(surplus.is_some_and(|anomaly| anomaly.resolution != Resolution::DismissedBySystem), "{surplus:?}");
+        prop_assert!(
+            surplus.is_some_and(|anomaly| anomaly.resolution != Resolution::DismissedBySystem),
+            "{surplus:?}"
+        );
     }
     Ok(())
 }
 
-/// Interface, section 2: a conflict is seen exactly while transactions in the mempool take back coins on which the
-/// CONFIRMED payment rests. Of conflicts that share a transaction only the sums are compared.
+/// Interface, section 2: a conflict is seen exactly while transactions in the mempool take back
+/// coins on which the CONFIRMED payment rests. Of conflicts that share a transaction only the sums
+/// are compared.
 fn check_conflict_seen(world: &World) -> Result<(), TestCaseError> {
     let attacks = world.attacks();
     let is_confirmed = world.payment.state == PaymentState::Confirmed;
     let pays = |by: &[(usize, u64)]| by.iter().map(|(_, sats)| *sats).sum::<u64>();
-    let all: BTreeSet<(usize, u64)> = attacks.iter().flat_map(|(_, by)| by.iter().copied()).collect();
+    let all: BTreeSet<(usize, u64)> =
+        attacks.iter().flat_map(|(_, by)| by.iter().copied()).collect();
     let counted_sats: u64 = attacks.iter().map(|(sats, _)| *sats).sum();
     let loses_one = attacks.iter().any(|(sats, by)| pays(by) < *sats);
     let is_loss = loses_one || all.iter().map(|(_, sats)| *sats).sum::<u64>() < counted_sats;
@@ -159,7 +189,8 @@ fn check_conflict_seen(world: &World) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// If the chain stays as it is, no state changes before the due time and the due height that the look named.
+/// If the chain stays as it is, no state changes before the due time and the due height that the
+/// look named.
 fn check_due(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), TestCaseError> {
     if !look.time_decides {
         // The payment stays due.
@@ -169,7 +200,10 @@ fn check_due(world: &World, advanced: &Advance, look: &LookFacts) -> Result<(), 
     prop_assert!(advanced.next_due_at.is_none_or(|due| due > look.at));
     prop_assert!(advanced.next_due_height.is_none_or(|due| due > look.tip_height));
     let at = advanced.next_due_at.map_or(look.at.plus_ms(100 * DAY_MS), |due| due.plus_ms(-1));
-    prop_assert!(changes_nothing(world, &again(LookFacts { at, ..*look })), "time alone changed the payment by {at:?}");
+    prop_assert!(
+        changes_nothing(world, &again(LookFacts { at, ..*look })),
+        "time alone changed the payment by {at:?}"
+    );
     let tip_height = advanced.next_due_height.map_or(look.tip_height + 1_000, |due| due - 1);
     prop_assert!(
         changes_nothing(world, &again(LookFacts { tip_height, ..*look })),
@@ -183,7 +217,10 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     let before = world.payment.clone();
     let advanced = advance(&before, &world.receipts, &world.anomalies, &look);
     check_step(&before, &advanced)?;
-    if world.is_cut_off && before.closed_at.is_none() && look.at <= before.expires_at.plus_ms(DAY_MS) {
+    if world.is_cut_off
+        && before.closed_at.is_none()
+        && look.at <= before.expires_at.plus_ms(DAY_MS)
+    {
         prop_assert_eq!(advanced.closed_at, None, "a node without connections closed the payment");
     }
 
@@ -205,8 +242,8 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     let same = LookFacts { staff_accepts: false, ..look };
     let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);
     if before.state == PaymentState::Confirmed && advanced.state == PaymentState::Invalid {
-        // The mempool did not count while the payment was CONFIRMED. It counts again from the next look on, and the
-        // state stays INVALID.
+        // The mempool did not count while the payment was CONFIRMED. It counts again from the next
+        // look on, and the state stays INVALID.
         prop_assert_eq!(again.state, PaymentState::Invalid);
         prop_assert_eq!(advanced.next_due_at, Some(look.at), "the payment is not due at once");
         return Ok(());

@@ -31,7 +31,13 @@ impl Replaced<'_> {
 /// The largest sum of a subset in which no two receipts clash.
 fn most_sats(replaced: &[Replaced<'_>], clash: fn(&Replaced<'_>, &Replaced<'_>) -> bool) -> u64 {
     let together = |mask: u32| {
-        let chosen = || replaced.iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1).map(|(_, one)| one);
+        let chosen = || {
+            replaced
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| mask >> index & 1 == 1)
+                .map(|(_, one)| one)
+        };
         let clashes = chosen().any(|one| chosen().any(|other| clash(one, other)));
         if clashes { 0 } else { chosen().map(|one| one.sats).sum() }
     };
@@ -43,29 +49,46 @@ fn look(world: &mut World) -> Result<u64, TestCaseError> {
     let look = world.look();
     let own_sats = own_sats(world, &look);
     let advanced = advance(&world.payment, &world.receipts, &[], &look);
-    let shared: Vec<u64> =
-        advanced.verdicts.iter().zip(&own_sats).map(|(verdict, own)| verdict.eligible_sats - own).collect();
-    let replaced = world.receipts.iter().zip(&advanced.verdicts).zip(&own_sats).filter_map(|((one, verdict), own)| {
-        let replaced = |sats| Some(Replaced { receipt: one, sats, gone: verdict.gone });
-        match (one.counted_sats, verdict.counted_sats, verdict.gone) {
-            (0, 0, false) => replaced(*own),
-            (counted, 0, _) if counted > 0 => replaced(counted),
-            _ => None,
-        }
-    });
+    let shared: Vec<u64> = advanced
+        .verdicts
+        .iter()
+        .zip(&own_sats)
+        .map(|(verdict, own)| verdict.eligible_sats - own)
+        .collect();
+    let replaced = world.receipts.iter().zip(&advanced.verdicts).zip(&own_sats).filter_map(
+        |((one, verdict), own)| {
+            let replaced = |sats| Some(Replaced { receipt: one, sats, gone: verdict.gone });
+            match (one.counted_sats, verdict.counted_sats, verdict.gone) {
+                (0, 0, false) => replaced(*own),
+                (counted, 0, _) if counted > 0 => replaced(counted),
+                _ => None,
+            }
+        },
+    );
     let replaced: Vec<_> = replaced.collect();
     // A receipt that is gone does not exclude another.
-    let all_sats = most_sats(&replaced, |one, other| !one.gone && !other.gone && one.fights(other.receipt));
+    let all_sats =
+        most_sats(&replaced, |one, other| !one.gone && !other.gone && one.fights(other.receipt));
     let sum: u64 = shared.iter().sum();
-    prop_assert!(sum <= all_sats, "{sum} satoshis are inherited, but only {all_sats} were replaced");
+    prop_assert!(
+        sum <= all_sats,
+        "{sum} satoshis are inherited, but only {all_sats} were replaced"
+    );
     for (receipt, sats) in world.receipts.iter().zip(shared) {
         let rivals: Vec<_> = replaced.iter().copied().filter(|one| one.fights(receipt)).collect();
         let most = most_sats(&rivals, |one, other| one.fights(other.receipt));
-        prop_assert!(sats <= most, "one receipt inherits {sats} satoshis, but replaced only {most}");
+        prop_assert!(
+            sats <= most,
+            "one receipt inherits {sats} satoshis, but replaced only {most}"
+        );
     }
     apply(&advanced, &mut world.payment, &mut world.receipts, &mut Vec::new());
     let again = advance(&world.payment, &world.receipts, &[], &look);
-    prop_assert_eq!(again.verdicts, advanced.verdicts, "the same look, repeated, changed the verdicts");
+    prop_assert_eq!(
+        again.verdicts,
+        advanced.verdicts,
+        "the same look, repeated, changed the verdicts"
+    );
     Ok(advanced.paid_sats)
 }
 

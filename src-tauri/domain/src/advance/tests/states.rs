@@ -24,7 +24,13 @@ fn each_row_of_the_transition_table_leads_to_its_state() {
     let rows: Vec<(&str, Payment, Vec<Receipt>, i64, PaymentState)> = vec![
         ("no coins", payment(New), vec![], 10, New),
         ("coins, not enough", payment(New), vec![part()], 10, Underpaid),
-        ("no coins count any more", payment(Underpaid), vec![part().counted(60_000).spent_in_chain()], 10, New),
+        (
+            "no coins count any more",
+            payment(Underpaid),
+            vec![part().counted(60_000).spent_in_chain()],
+            10,
+            New,
+        ),
         ("enough at once", payment(New), vec![full()], 10, Unconfirmed),
         (
             "enough with a second transaction",
@@ -40,7 +46,13 @@ fn each_row_of_the_transition_table_leads_to_its_state() {
         ("confirmed", payment(Unconfirmed), vec![counted().confirmed(1)], 10, Confirmed),
         ("at the deadline itself", payment(New), vec![], 30, New),
         ("no coins in time", payment(New), vec![], 31, Expired),
-        ("the coins are lost", payment(Underpaid), vec![part().counted(60_000).spent_in_chain()], 31, Expired),
+        (
+            "the coins are lost",
+            payment(Underpaid),
+            vec![part().counted(60_000).spent_in_chain()],
+            31,
+            Expired,
+        ),
         ("too little, seen by the closing look", payment(New), vec![part()], 31, Invalid),
         ("too little", payment(Underpaid), vec![part().counted(60_000)], 31, Invalid),
         ("enough, seen by the closing look", payment(New), vec![full()], 31, Unconfirmed),
@@ -50,12 +62,22 @@ fn each_row_of_the_transition_table_leads_to_its_state() {
         ("reversed", closed(Confirmed, AMOUNT), vec![lost()], 40, Invalid),
         ("back, unconfirmed", closed(Expired, 0), vec![counted()], 40, Expired),
         ("back and confirmed", closed(Expired, 0), vec![counted().confirmed(1)], 40, Confirmed),
-        ("invalid, back and confirmed", closed(Invalid, 0), vec![counted().confirmed(1)], 40, Confirmed),
+        (
+            "invalid, back and confirmed",
+            closed(Invalid, 0),
+            vec![counted().confirmed(1)],
+            40,
+            Confirmed,
+        ),
     ];
     for (name, payment, receipts, minutes, state) in rows {
         let advanced = step(&payment, &receipts, &look(minutes));
         assert_eq!(advanced.state, state, "{name}");
-        assert_eq!(advanced.closed_at.is_some(), payment.closed_at.is_some() || minutes > 30, "{name}");
+        assert_eq!(
+            advanced.closed_at.is_some(),
+            payment.closed_at.is_some() || minutes > 30,
+            "{name}"
+        );
         assert_eq!(advanced.confirmed_at, (state == Confirmed).then(|| look(minutes).at), "{name}");
         assert!(state == payment.state || advanced.notify, "{name}");
     }
@@ -65,11 +87,16 @@ fn each_row_of_the_transition_table_leads_to_its_state() {
 fn a_payment_waits_for_the_confirmations_of_its_tier() {
     let mut payment = payment(Unconfirmed);
     payment.policy.confirmations = 3;
-    for (confirmations, state) in [(1, Unconfirmed), (2, Unconfirmed), (3, Confirmed), (4, Confirmed)] {
+    for (confirmations, state) in
+        [(1, Unconfirmed), (2, Unconfirmed), (3, Confirmed), (4, Confirmed)]
+    {
         let receipts = [receipt(1, AMOUNT).counted(AMOUNT).confirmed(confirmations)];
         assert_eq!(step(&payment, &receipts, &look(10)).state, state, "{confirmations}");
     }
-    let parts = [receipt(1, 60_000).counted(60_000).confirmed(9), receipt(2, 40_000).counted(40_000).confirmed(2)];
+    let parts = [
+        receipt(1, 60_000).counted(60_000).confirmed(9),
+        receipt(2, 40_000).counted(40_000).confirmed(2),
+    ];
     assert_eq!(step(&payment, &parts, &look(10)).state, Unconfirmed, "each part must be confirmed");
 }
 
@@ -83,8 +110,10 @@ fn the_tolerance_is_exact_to_the_satoshi() {
 
 #[test]
 fn without_a_mempool_a_payment_closes_by_the_time_of_blocks() {
-    let at_tip = |minutes| LookFacts { has_mempool: false, tip_time: look(minutes).at, ..look(1_000) };
-    let after_a_day = LookFacts { tip_time: look(150).at, has_mempool: false, ..look(30 + 24 * 60 + 1) };
+    let at_tip =
+        |minutes| LookFacts { has_mempool: false, tip_time: look(minutes).at, ..look(1_000) };
+    let after_a_day =
+        LookFacts { tip_time: look(150).at, has_mempool: false, ..look(30 + 24 * 60 + 1) };
     assert_eq!(step(&payment(New), &[], &after_a_day).state, Expired, "no block came for a day");
     assert_eq!(step(&payment(New), &[], &at_tip(150)).state, New);
     let advanced = step(&payment(New), &[], &at_tip(151));
@@ -108,8 +137,13 @@ fn zero_conf_needs_the_fee_of_the_look_and_a_quiet_time() {
         assert_eq!(step(&payment, from_ref(&seen), &looked).state, Unconfirmed, "{why}");
     }
     let blind = LookFacts { has_mempool: false, ..after(60_000) };
-    assert_eq!(step(&payment, from_ref(&seen), &blind).state, Unconfirmed, "a node without a mempool sees no conflict");
-    let fought = Receipt { last_conflict_at: Some(seen.first_seen_at.plus_ms(5_000)), ..seen.clone() };
+    assert_eq!(
+        step(&payment, from_ref(&seen), &blind).state,
+        Unconfirmed,
+        "a node without a mempool sees no conflict"
+    );
+    let fought =
+        Receipt { last_conflict_at: Some(seen.first_seen_at.plus_ms(5_000)), ..seen.clone() };
     assert_eq!(step(&payment, from_ref(&fought), &after(7_999)).state, Unconfirmed);
     assert_eq!(step(&payment, &[fought], &after(8_000)).state, Confirmed);
     assert_eq!(
@@ -138,7 +172,11 @@ fn a_refund_keeps_an_expired_payment_from_being_confirmed() {
         (Resolution::DismissedByStaff, Confirmed),
     ] {
         let refund = [anomaly(AnomalyKind::LatePayment, Some(2), 5, resolution)];
-        assert_eq!(advance(&closed(Invalid, 0), &back, &refund, &look(40)).state, state, "{resolution:?}");
+        assert_eq!(
+            advance(&closed(Invalid, 0), &back, &refund, &look(40)).state,
+            state,
+            "{resolution:?}"
+        );
     }
 }
 
@@ -166,9 +204,17 @@ fn a_single_overpayment_invalidates_under_the_rule_invalidate() {
     ] {
         assert_eq!(step(&invalidating(from), &receipts, &look(10)).state, to, "{from}");
     }
-    assert_eq!(step(&payment(New), &[much().confirmed(1)], &look(10)).state, Confirmed, "under the rule confirm");
+    assert_eq!(
+        step(&payment(New), &[much().confirmed(1)], &look(10)).state,
+        Confirmed,
+        "under the rule confirm"
+    );
     let accepted = Payment { accepted_sats: Some(AMOUNT + DUST), ..invalidating(Unconfirmed) };
-    assert_eq!(step(&accepted, &[much().confirmed(1)], &look(10)).state, Confirmed, "staff accepted");
+    assert_eq!(
+        step(&accepted, &[much().confirmed(1)], &look(10)).state,
+        Confirmed,
+        "staff accepted"
+    );
 }
 
 #[test]
@@ -200,7 +246,8 @@ fn an_accepted_sum_stays_enough_until_some_of_it_is_lost() {
     let coins = receipt(1, 60_000).counted(60_000);
     assert_eq!(step(&accepted, &[coins.clone().confirmed(1)], &look(50)).state, Confirmed);
     assert_eq!(
-        step(&accepted, &[coins.spent_in_chain(), receipt(2, 59_999).counted(59_999)], &look(50)).state,
+        step(&accepted, &[coins.spent_in_chain(), receipt(2, 59_999).counted(59_999)], &look(50))
+            .state,
         Invalid
     );
 }
@@ -215,7 +262,11 @@ fn the_acceptable_sum_is_the_accepted_sum() {
     let refund = [anomaly(AnomalyKind::LatePayment, Some(3), 40_000, Resolution::Refunded)];
     let told = may_accept(&closed, &coins, &refund).unwrap();
     let advanced = advance(&closed, &coins, &refund, &staff_accepts(look(40)));
-    assert_eq!((Some(told), told), (advanced.accepted_sats, advanced.paid_sats), "one of two rivals counts");
+    assert_eq!(
+        (Some(told), told),
+        (advanced.accepted_sats, advanced.paid_sats),
+        "one of two rivals counts"
+    );
     assert!([55_007, 60_007].contains(&told), "{told}");
 }
 
@@ -247,15 +298,24 @@ fn refunded_coins_are_not_accepted() {
     let refunded = Receipt { refunded: true, ..receipt(1, 60_000).late().confirmed(1) };
     let other = receipt(2, 30_000).late().confirmed(1);
     let of_one = [anomaly(AnomalyKind::LatePayment, Some(1), 60_000, Resolution::Refunded)];
-    assert_eq!(may_accept(&closed(Expired, 0), from_ref(&refunded), &of_one), Err(AcceptRefusal::NoCoins));
-    let advanced = advance(&closed(Expired, 0), &[refunded, other.clone()], &of_one, &staff_accepts(look(40)));
+    assert_eq!(
+        may_accept(&closed(Expired, 0), from_ref(&refunded), &of_one),
+        Err(AcceptRefusal::NoCoins)
+    );
+    let advanced =
+        advance(&closed(Expired, 0), &[refunded, other.clone()], &of_one, &staff_accepts(look(40)));
     assert_eq!((advanced.paid_sats, advanced.accepted_sats), (30_000, Some(30_000)));
 
     let counted = Receipt { refunded: true, ..receipt(1, 60_000).counted(60_000).confirmed(1) };
     let of_all = [anomaly(AnomalyKind::Underpayment, None, 60_000, Resolution::Refunded)];
-    let advanced = advance(&closed(Invalid, 60_000), &[counted, other], &of_all, &staff_accepts(look(40)));
+    let advanced =
+        advance(&closed(Invalid, 60_000), &[counted, other], &of_all, &staff_accepts(look(40)));
     assert_eq!((advanced.paid_sats, advanced.accepted_sats), (30_000, Some(30_000)));
-    assert!(advanced.anomalies.is_empty(), "refunded coins raised an anomaly: {:?}", advanced.anomalies);
+    assert!(
+        advanced.anomalies.is_empty(),
+        "refunded coins raised an anomaly: {:?}",
+        advanced.anomalies
+    );
 }
 
 #[test]
@@ -263,7 +323,10 @@ fn a_change_of_counted_coins_is_notified_in_the_same_state() {
     let before = Payment { paid_sats: 10_000, ..payment(Underpaid) };
     let first = receipt(1, 10_000).counted(10_000);
     assert!(!step(&before, from_ref(&first), &look(10)).notify);
-    assert!(!step(&before, &[first.clone().confirmed(5)], &look(10)).notify, "confirmations alone are not notified");
+    assert!(
+        !step(&before, &[first.clone().confirmed(5)], &look(10)).notify,
+        "confirmations alone are not notified"
+    );
     assert!(step(&before, &[first.clone(), receipt(2, 1)], &look(10)).notify, "the sum changed");
     let replaced = [first.spent_in_chain(), receipt(2, 10_000)];
     assert!(step(&before, &replaced, &look(10)).notify, "the set changed");

@@ -1,11 +1,14 @@
-//! A small chain with a mempool, in which transactions appear, confirm, conflict and vanish, and a gateway
-//! that looks at it.
+//! A small chain with a mempool, in which transactions appear, confirm, conflict and vanish, and a
+//! gateway that looks at it.
 
 use bitcoin::{FeeRate, Txid};
 use proptest::prelude::*;
 
 use super::{AMOUNT, DUST, RELAYED, ZeroConf, payment, txid};
-use super::{Anomaly, CREATED, DAY_MS, LookFacts, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
+use super::{
+    Anomaly, CREATED, DAY_MS, LookFacts, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP,
+    Timestamp,
+};
 use crate::anomaly::Resolution;
 use crate::closing::{Closing, CutOff, Seen};
 use crate::policy::OverpaymentRule;
@@ -68,8 +71,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let wait = prop_oneof![
         3 => Just(1_000), 4 => Just(MINUTE_MS), 4 => Just(16 * MINUTE_MS), 2 => Just(70 * MINUTE_MS), 1 => Just(15 * DAY_MS)
     ];
-    let decision =
-        prop_oneof![Just(Resolution::Refunding), Just(Resolution::Refunded), Just(Resolution::DismissedByStaff)];
+    let decision = prop_oneof![
+        Just(Resolution::Refunding),
+        Just(Resolution::Refunded),
+        Just(Resolution::DismissedByStaff)
+    ];
     let event = prop_oneof![
         6 => (0..8_usize).prop_map(Event::Broadcast),
         1 => (0..8_usize).prop_map(Event::Evict),
@@ -103,7 +109,11 @@ pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
         prop_oneof![4 => Just(true), 1 => Just(false)],
     );
     (proptest::collection::vec(txs(inputs, amount), 2..8), rules, events()).prop_map(
-        |(txs, (confirmations, invalidates, tolerance, anomaly_confirmations, has_mempool), events)| {
+        |(
+            txs,
+            (confirmations, invalidates, tolerance, anomaly_confirmations, has_mempool),
+            events,
+        )| {
             let mut payment = payment(PaymentState::New);
             payment.policy.confirmations = confirmations;
             payment.policy.tolerance_per_mille = tolerance;
@@ -115,7 +125,8 @@ pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
     )
 }
 
-/// A world with few contested inputs, whose payment never has the required confirmations, and its events.
+/// A world with few contested inputs, whose payment never has the required confirmations, and its
+/// events.
 pub(super) fn fights() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(150_000)];
     let txs = proptest::collection::vec(txs(1..8_u8, amount), 3..8);
@@ -142,8 +153,15 @@ fn moves() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 1..20)
 }
 
-fn txs(inputs: impl Strategy<Value = u8>, amount_sats: impl Strategy<Value = u64>) -> impl Strategy<Value = Tx> {
-    (inputs, amount_sats).prop_map(|(inputs, amount_sats)| Tx { inputs, amount_sats, broadcast_at: None })
+fn txs(
+    inputs: impl Strategy<Value = u8>,
+    amount_sats: impl Strategy<Value = u64>,
+) -> impl Strategy<Value = Tx> {
+    (inputs, amount_sats).prop_map(|(inputs, amount_sats)| Tx {
+        inputs,
+        amount_sats,
+        broadcast_at: None,
+    })
 }
 
 impl World {
@@ -175,7 +193,8 @@ impl World {
             Event::Broadcast(number) => self.broadcast(number % self.txs.len()),
             Event::Evict(number) => self.mempool.retain(|tx| tx != number),
             Event::Conflict(number) => {
-                let rivals: Vec<usize> = self.counting().into_iter().flat_map(|tx| self.rivals(tx)).collect();
+                let rivals: Vec<usize> =
+                    self.counting().into_iter().flat_map(|tx| self.rivals(tx)).collect();
                 if !rivals.is_empty() {
                     self.broadcast(rivals[number % rivals.len()]);
                 }
@@ -187,8 +206,12 @@ impl World {
                 self.blocks.push((self.now, mined));
             }
             Event::Reorg { depth, keep } => {
-                let back: Vec<usize> =
-                    self.blocks.split_off(self.blocks.len() - depth).into_iter().flat_map(|(_, txs)| txs).collect();
+                let back: Vec<usize> = self
+                    .blocks
+                    .split_off(self.blocks.len() - depth)
+                    .into_iter()
+                    .flat_map(|(_, txs)| txs)
+                    .collect();
                 self.blocks.extend(vec![(self.now, Vec::new()); depth + 1]);
                 if *keep {
                     back.into_iter().for_each(|tx| self.broadcast(tx));
@@ -229,16 +252,24 @@ impl World {
     /// The other transactions that spend one of its inputs.
     fn rivals(&self, number: usize) -> Vec<usize> {
         let inputs = self.txs[number].inputs;
-        (0..self.txs.len()).filter(|&tx| tx != number && self.txs[tx].inputs & inputs != 0).collect()
+        (0..self.txs.len())
+            .filter(|&tx| tx != number && self.txs[tx].inputs & inputs != 0)
+            .collect()
     }
 
-    /// For each unconfirmed transaction that counts and has conflicts in the mempool: its counted sum, and the sums that
-    /// the conflicts pay, each with its transaction.
+    /// For each unconfirmed transaction that counts and has conflicts in the mempool: its counted
+    /// sum, and the sums that the conflicts pay, each with its transaction.
     pub(super) fn attacks(&self) -> Vec<(u64, Vec<(usize, u64)>)> {
         let is_waiting = |tx: &usize| !matches!(self.position(*tx), Some(Position::Block { .. }));
         let attack = |tx: usize| {
-            let by = self.rivals(tx).into_iter().filter(|rival| self.has_mempool && self.mempool.contains(rival));
-            (self.receipt_of(tx).unwrap().counted_sats, by.map(|rival| (rival, self.txs[rival].amount_sats)).collect())
+            let by = self
+                .rivals(tx)
+                .into_iter()
+                .filter(|rival| self.has_mempool && self.mempool.contains(rival));
+            (
+                self.receipt_of(tx).unwrap().counted_sats,
+                by.map(|rival| (rival, self.txs[rival].amount_sats)).collect(),
+            )
         };
         let attacks = self.counting().into_iter().filter(is_waiting).map(attack);
         attacks.filter(|(_, by): &(u64, Vec<_>)| !by.is_empty()).collect()
@@ -250,9 +281,14 @@ impl World {
             Resolution::Refunded => anomaly.resolution == Resolution::Refunding,
             _ => anomaly.resolution == Resolution::Open,
         };
-        if may && (anomaly.kind != crate::anomaly::AnomalyKind::ReversedPayment || !resolution.is_refund()) {
+        if may
+            && (anomaly.kind != crate::anomaly::AnomalyKind::ReversedPayment
+                || !resolution.is_refund())
+        {
             anomaly.resolution = resolution;
-            let concerned = |one: &&mut Receipt| anomaly.txid.map_or(one.counted_sats > 0, |txid| txid == one.txid);
+            let concerned = |one: &&mut Receipt| {
+                anomaly.txid.map_or(one.counted_sats > 0, |txid| txid == one.txid)
+            };
             if resolution.is_refund() {
                 self.receipts.iter_mut().filter(concerned).for_each(|one| one.refunded = true);
             }
@@ -272,14 +308,23 @@ impl World {
         }
         let (at, tip_time) = (self.now, self.blocks.last().map_or(CREATED, |block| block.0));
         let cut_off = self.is_cut_off.then_some(CutOff::NoConnections);
-        self.closing.look(&Seen { at, tip_time, median_time: None, servers_ahead_ms: Some(0), cut_off });
+        self.closing.look(&Seen {
+            at,
+            tip_time,
+            median_time: None,
+            servers_ahead_ms: Some(0),
+            cut_off,
+        });
         let is_open = self.payment.closed_at.is_none() && at > self.payment.expires_at;
         let look = LookFacts {
             at,
             tip_height: TIP + u32::try_from(self.blocks.len()).unwrap(),
             tip_time,
             has_mempool: self.has_mempool,
-            zero_conf: self.estimate.filter(|_| self.closing.hears(at)).map_or(ZeroConf::Never, ZeroConf::From),
+            zero_conf: self
+                .estimate
+                .filter(|_| self.closing.hears(at))
+                .map_or(ZeroConf::Never, ZeroConf::From),
             time_decides: !is_open || self.closing.may_close(&self.payment, at, tip_time),
             staff_accepts: self.accepting,
         };
@@ -292,11 +337,13 @@ impl World {
         let id = txid(u8::try_from(number).unwrap() + 1);
         let appeared_at = self.txs[number].broadcast_at.unwrap_or(self.now);
         let found = self.position(number).map(|position| (position, appeared_at));
-        let rivals = |tx: &&usize| **tx != number && self.txs[**tx].inputs & self.txs[number].inputs != 0;
+        let rivals =
+            |tx: &&usize| **tx != number && self.txs[**tx].inputs & self.txs[number].inputs != 0;
         let in_chain = self.blocks.iter().flat_map(|(_, txs)| txs).any(|tx| rivals(&tx));
         let in_mempool = self.has_mempool && self.mempool.iter().any(|tx| rivals(&tx));
         let all: Vec<usize> = (0..self.txs.len()).collect();
-        let conflicts_with = all.iter().filter(rivals).map(|&tx| txid(u8::try_from(tx).unwrap() + 1)).collect();
+        let conflicts_with =
+            all.iter().filter(rivals).map(|&tx| txid(u8::try_from(tx).unwrap() + 1)).collect();
         let sighting = Sighting {
             at: self.now,
             looked_before: None,
@@ -324,7 +371,9 @@ impl World {
                 let height = TIP + 1 + u32::try_from(index).unwrap();
                 Some(Position::Block { height, time: self.blocks[index].0 })
             }
-            None => (self.has_mempool && self.mempool.contains(&number)).then_some(Position::Mempool),
+            None => {
+                (self.has_mempool && self.mempool.contains(&number)).then_some(Position::Mempool)
+            }
         }
     }
 }

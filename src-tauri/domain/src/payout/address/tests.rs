@@ -18,13 +18,20 @@ const OURS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 fn segwit<Ck: Checksum>(prefix: &str, version: u8, program: &[u8]) -> String {
     let hrp = Hrp::parse(prefix).unwrap();
     let version = Fe32::try_from(version).unwrap();
-    program.iter().copied().bytes_to_fes().with_checksum::<Ck>(&hrp).with_witness_version(version).chars().collect()
+    program
+        .iter()
+        .copied()
+        .bytes_to_fes()
+        .with_checksum::<Ck>(&hrp)
+        .with_witness_version(version)
+        .chars()
+        .collect()
 }
 
 /// The x coordinate of the curve's generator.
 const ON_THE_CURVE: [u8; 32] = [
-    0x79, 0xbe, 0x66, 0x7e, 0xf9, 0xdc, 0xbb, 0xac, 0x55, 0xa0, 0x62, 0x95, 0xce, 0x87, 0x0b, 0x07, 0x02, 0x9b, 0xfc,
-    0xdb, 0x2d, 0xce, 0x28, 0xd9, 0x59, 0xf2, 0x81, 0x5b, 0x16, 0xf8, 0x17, 0x98,
+    0x79, 0xbe, 0x66, 0x7e, 0xf9, 0xdc, 0xbb, 0xac, 0x55, 0xa0, 0x62, 0x95, 0xce, 0x87, 0x0b, 0x07,
+    0x02, 0x9b, 0xfc, 0xdb, 0x2d, 0xce, 0x28, 0xd9, 0x59, 0xf2, 0x81, 0x5b, 0x16, 0xf8, 0x17, 0x98,
 ];
 
 fn refused(text: &str) -> AddressRefusal {
@@ -37,9 +44,12 @@ fn every_standard_kind_of_address_may_be_paid() {
         Address::p2pkh(PubkeyHash::from_byte_array([7; 20]), REGTEST).to_string(),
         Address::p2sh_from_hash(ScriptHash::from_byte_array([7; 20]), REGTEST).to_string(),
         OURS.to_owned(),
-        Address::from_script(&ScriptBuf::new_p2wsh(&WScriptHash::from_byte_array([7; 32])), REGTEST)
-            .unwrap()
-            .to_string(),
+        Address::from_script(
+            &ScriptBuf::new_p2wsh(&WScriptHash::from_byte_array([7; 32])),
+            REGTEST,
+        )
+        .unwrap()
+        .to_string(),
         segwit::<Bech32m>("bcrt", 1, &ON_THE_CURVE),
     ];
     for text in addresses {
@@ -69,10 +79,15 @@ fn another_networks_address_is_refused_with_both_named() {
         ("mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", Network::Bitcoin, FoundNetwork::Test),
     ] {
         let refusal = parse(text, network).unwrap_err();
-        assert!(matches!(refusal, AddressRefusal::OtherNetwork { found: its, .. } if its == found), "{text} {refusal}");
+        assert!(
+            matches!(refusal, AddressRefusal::OtherNetwork { found: its, .. } if its == found),
+            "{text} {refusal}"
+        );
         assert!(refusal.to_string().contains(example(network)), "{refusal}");
     }
-    for (text, network) in [(MAIN, Network::Bitcoin), (TEST, Network::Signet), (TEST, Network::Testnet4)] {
+    for (text, network) in
+        [(MAIN, Network::Bitcoin), (TEST, Network::Signet), (TEST, Network::Testnet4)]
+    {
         assert!(parse(text, network).is_ok(), "{text}");
     }
 }
@@ -120,9 +135,18 @@ fn a_typing_error_is_found() {
 
 #[test]
 fn a_checksum_of_another_version_is_refused() {
-    assert_eq!(refused(&segwit::<Bech32>("bcrt", 1, &ON_THE_CURVE)), AddressRefusal::Bech32InsteadOfBech32m);
-    assert_eq!(refused(&segwit::<Bech32>("bcrt", 16, &[7; 20])), AddressRefusal::Bech32InsteadOfBech32m);
-    assert_eq!(refused(&segwit::<Bech32m>("bcrt", 0, &[7; 20])), AddressRefusal::Bech32mInsteadOfBech32);
+    assert_eq!(
+        refused(&segwit::<Bech32>("bcrt", 1, &ON_THE_CURVE)),
+        AddressRefusal::Bech32InsteadOfBech32m
+    );
+    assert_eq!(
+        refused(&segwit::<Bech32>("bcrt", 16, &[7; 20])),
+        AddressRefusal::Bech32InsteadOfBech32m
+    );
+    assert_eq!(
+        refused(&segwit::<Bech32m>("bcrt", 0, &[7; 20])),
+        AddressRefusal::Bech32mInsteadOfBech32
+    );
 }
 
 #[test]
@@ -132,9 +156,15 @@ fn addresses_that_the_owner_alone_cannot_spend_are_refused() {
     assert_eq!(refused(&segwit::<Bech32m>("bcrt", 1, &[7; 20])), AddressRefusal::WitnessProgram);
     assert_eq!(refused(&segwit::<Bech32>("bcrt", 0, &[7; 21])), AddressRefusal::WitnessProgram);
     for version in 2..=16 {
-        assert_eq!(refused(&segwit::<Bech32m>("bcrt", version, &[7; 32])), AddressRefusal::WitnessVersion(version));
+        assert_eq!(
+            refused(&segwit::<Bech32m>("bcrt", version, &[7; 32])),
+            AddressRefusal::WitnessVersion(version)
+        );
     }
-    assert_eq!(refused(&segwit::<Bech32m>("bcrt", 17, &[7; 32])), AddressRefusal::NoAddress(REGTEST));
+    assert_eq!(
+        refused(&segwit::<Bech32m>("bcrt", 17, &[7; 32])),
+        AddressRefusal::NoAddress(REGTEST)
+    );
 }
 
 proptest! {
@@ -162,7 +192,9 @@ fn a_character_that_no_address_has_is_named() {
         ("é", "the character \"é\" (U+00E9)"),
         ("\u{430}", "the character \"\u{430}\" (U+0430)"),
     ] {
-        for text in [format!("{OURS}{foreign}"), format!("{foreign}{OURS}"), OURS.replacen('q', foreign, 1)] {
+        for text in
+            [format!("{OURS}{foreign}"), format!("{foreign}{OURS}"), OURS.replacen('q', foreign, 1)]
+        {
             let refusal = refused(&text).to_string();
             assert!(refusal.starts_with(&format!("holds {name}, ")), "{refusal}");
         }

@@ -7,7 +7,8 @@ use bitcoin::{FeeRate, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_chain::core::CoreChain;
 use tillgate_chain::{
-    Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates, RecentTransactions, Tip,
+    Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates,
+    RecentTransactions, Tip,
 };
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::Clock;
@@ -17,33 +18,35 @@ use tillgate_sandbox::Sandbox;
 use super::Real;
 use tillgate_chain::chain_wrapper::ChainWrapper;
 
-/// If a test moves the clock this far, the next look lists the mempool, as looks in the meantime would have done.
+/// If a test moves the clock this far, the next look lists the mempool, as looks in the meantime
+/// would have done.
 const MOVED_MS: i64 = 30_000;
 
-/// A node's chain with the sandbox's identity, so that a reopened gateway takes it for the same chain.
-pub(super) struct Shown {
-    pub(super) chain: Arc<dyn Chain>,
-    pub(super) instance: Option<[u8; 32]>,
+/// A node's chain with the sandbox's identity, so that a reopened gateway takes it for the same
+/// chain.
+pub struct Shown {
+    pub chain: Arc<dyn Chain>,
+    pub instance: Option<[u8; 32]>,
     /// The real node behind it, if there is one.
-    pub(super) followed: Option<Followed>,
+    pub followed: Option<Followed>,
     /// Set if looks wait until all notices are heard.
-    pub(super) receiver: Option<NoticeReceiver>,
+    pub receiver: Option<NoticeReceiver>,
 }
 
 /// A node with notices over ZeroMQ, and their receiver.
-pub(super) struct NoticeReceiver {
-    pub(super) chain: Arc<CoreChain>,
+pub struct NoticeReceiver {
+    pub chain: Arc<CoreChain>,
     /// `None` for a real node.
-    pub(super) by: Option<Arc<CoreNode>>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) looked_at: Mutex<Timestamp>,
+    pub by: Option<Arc<CoreNode>>,
+    pub clock: Arc<dyn Clock>,
+    pub looked_at: Mutex<Timestamp>,
 }
 
 /// A real node, and the sandbox that it follows.
-pub(super) struct Followed {
-    pub(super) real: Arc<Real>,
-    pub(super) sandbox: Arc<Sandbox>,
-    pub(super) clock: Arc<dyn Clock>,
+pub struct Followed {
+    pub real: Arc<Real>,
+    pub sandbox: Arc<Sandbox>,
+    pub clock: Arc<dyn Clock>,
 }
 
 impl NoticeReceiver {
@@ -59,7 +62,8 @@ impl NoticeReceiver {
                 subscriptions > 0 && self.chain.last_notice() == count
             }
             None => {
-                // A real node does not report the number of its notices: wait until none arrives for a while.
+                // A real node does not report the number of its notices: wait until none arrives
+                // for a while.
                 let before = self.chain.last_notice();
                 std::thread::sleep(Duration::from_millis(30));
                 before == self.chain.last_notice()
@@ -79,7 +83,8 @@ impl Shown {
     /// Brings a real node to the sandbox's state.
     fn follow(&self) -> Result<(), ChainDown> {
         if let Some(Followed { real, sandbox, clock }) = &self.followed {
-            real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown::of_text(error.to_string()))?;
+            real.follow(sandbox, clock.now().ms())
+                .map_err(|error| ChainDown::of_text(error.to_string()))?;
         }
         if let Some(receiver) = &self.receiver {
             receiver.wait_until_heard();
@@ -88,14 +93,19 @@ impl Shown {
     }
 
     /// Passes a transaction that a real node accepted to the sandbox, which is the only miner.
-    fn tell_the_sandbox(&self, package: &[Transaction], answer: &Broadcast) -> Result<(), ChainDown> {
-        let (Some(Followed { sandbox, clock, .. }), Broadcast::Accepted) = (&self.followed, answer) else {
+    fn tell_the_sandbox(
+        &self,
+        package: &[Transaction],
+        answer: &Broadcast,
+    ) -> Result<(), ChainDown> {
+        let (Some(Followed { sandbox, clock, .. }), Broadcast::Accepted) = (&self.followed, answer)
+        else {
             return Ok(());
         };
         let taken = sandbox.broadcast_package(package, clock.now().ms());
-        taken
-            .map(|_| ())
-            .map_err(|refusal| ChainDown::of_text(format!("the node accepted, the sandbox refuses: {refusal}")))
+        taken.map(|_| ()).map_err(|refusal| {
+            ChainDown::of_text(format!("the node accepted, the sandbox refuses: {refusal}"))
+        })
     }
 }
 
@@ -126,7 +136,11 @@ impl ChainWrapper for Shown {
         Ok(answer)
     }
 
-    fn recent_transactions(&self, txids: &[Txid], above: u32) -> Result<RecentTransactions, ChainDown> {
+    fn recent_transactions(
+        &self,
+        txids: &[Txid],
+        above: u32,
+    ) -> Result<RecentTransactions, ChainDown> {
         self.follow()?;
         self.chain.recent_transactions(txids, above)
     }
@@ -136,6 +150,9 @@ impl ChainWrapper for Shown {
         let Some(Followed { sandbox, .. }) = &self.followed else { return Ok(told) };
         // A real node has no estimate on regtest, so it gets the sandbox's.
         let faults = sandbox.faults().map_err(|error| ChainDown::of_text(error.to_string()))?;
-        Ok(NodeFeeRates { estimate: FeeRate::from_sat_per_vb(faults.fee_estimate_sat_vb()), ..told })
+        Ok(NodeFeeRates {
+            estimate: FeeRate::from_sat_per_vb(faults.fee_estimate_sat_vb()),
+            ..told
+        })
     }
 }

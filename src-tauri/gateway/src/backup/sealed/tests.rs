@@ -7,7 +7,8 @@ use super::*;
 const FILE_ID: FileId = [9; FILE_ID_BYTES];
 
 fn sealed(content: &[u8]) -> Vec<u8> {
-    let mut sealing = Sealing::begin(Vec::new(), &BackupKey::cheap("passphrase"), &FILE_ID).unwrap();
+    let mut sealing =
+        Sealing::begin(Vec::new(), &BackupKey::cheap("passphrase"), &FILE_ID).unwrap();
     sealing.write_all(content).unwrap();
     sealing.finish().unwrap()
 }
@@ -45,7 +46,16 @@ fn a_file_that_was_cut_anywhere_is_refused() {
     let file = sealed(&content(2 * CHUNK_BYTES + 5));
     let line = line_length(&file);
     let chunk = CHUNK_BYTES + TAG_BYTES;
-    for length in [0, line - 1, line, line + 1, line + chunk - 1, line + chunk, line + 2 * chunk, file.len() - 1] {
+    for length in [
+        0,
+        line - 1,
+        line,
+        line + 1,
+        line + chunk - 1,
+        line + chunk,
+        line + 2 * chunk,
+        file.len() - 1,
+    ] {
         assert!(opened(&file[..length]).is_err(), "{length} of {}", file.len());
     }
     assert!(opened(&[&file[..], b"x"].concat()).is_err(), "a file with an added byte was opened");
@@ -70,14 +80,18 @@ fn swapped_repeated_or_missing_chunks_are_refused() {
     for order in [&[1, 0, 2, 3][..], &[0, 1, 1, 2, 3], &[0, 2, 3], &[0, 1, 2]] {
         let mut changed = line.to_vec();
         order.iter().for_each(|index| changed.extend(chunks[*index]));
-        assert!(matches!(opened(&changed), Err(BackupError::Damaged | BackupError::WrongPassphrase)), "{order:?}");
+        assert!(
+            matches!(opened(&changed), Err(BackupError::Damaged | BackupError::WrongPassphrase)),
+            "{order:?}"
+        );
     }
 }
 
 #[test]
 fn a_chunk_of_another_file_with_the_same_passphrase_is_refused() {
     let file = sealed(&content(2 * CHUNK_BYTES));
-    let mut sealing = Sealing::begin(Vec::new(), &BackupKey::cheap("passphrase"), &[8; FILE_ID_BYTES]).unwrap();
+    let mut sealing =
+        Sealing::begin(Vec::new(), &BackupKey::cheap("passphrase"), &[8; FILE_ID_BYTES]).unwrap();
     sealing.write_all(&content(2 * CHUNK_BYTES)).unwrap();
     let other = sealing.finish().unwrap();
     let half = line_length(&file) + CHUNK_BYTES + TAG_BYTES;
@@ -91,6 +105,7 @@ fn a_wrong_passphrase_and_other_files_have_different_errors() {
     for other in [&b""[..], b"SQLite format 3\0", b"{}\n", &[b'x'; 5_000]] {
         assert!(matches!(opened(other), Err(BackupError::NotABackup)));
     }
-    let newer = String::from_utf8_lossy(&file).replacen("\"tillgateBackup\":1", "\"tillgateBackup\":2", 1);
+    let newer =
+        String::from_utf8_lossy(&file).replacen("\"tillgateBackup\":1", "\"tillgateBackup\":2", 1);
     assert!(matches!(opened(newer.as_bytes()), Err(BackupError::NewerForm)));
 }

@@ -6,7 +6,7 @@ use crate::console::Command;
 use crate::console::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Keys {
+pub enum Keys {
     /// Make a key; its secret is shown only once. JSON: {"name", "secret", "permissions"}.
     Create {
         /// The key's name: 1 to 64 letters, digits or underscores.
@@ -21,7 +21,8 @@ pub(in crate::cli) enum Keys {
         /// The key sees, resends and approves only the payments and payouts that it created.
         #[arg(long)]
         own: bool,
-        /// A host that this key's notifications may go to, like shop.example; repeatable [default: all hosts].
+        /// A host that this key's notifications may go to, like shop.example; repeatable
+        /// [default: all hosts].
         #[arg(long = "notify-host", value_name = "HOST")]
         notify_hosts: Vec<String>,
     },
@@ -35,14 +36,15 @@ pub(in crate::cli) enum Keys {
 }
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum HmacKey {
-    /// Make a new key, which is shown only once. The old key signs webhook-signature too for 24 hours. JSON: {"key"}.
+pub enum HmacKey {
+    /// Make a new key, which is shown only once. The old key signs webhook-signature too for 24
+    /// hours. JSON: {"key"}.
     Rotate,
 }
 
 impl Keys {
     /// The command for these arguments.
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
             Self::Create { name, permissions, notification_url_optional, own, notify_hosts } => {
                 CreateKey { name, permissions, notification_url_optional, own, notify_hosts }.into()
@@ -55,7 +57,7 @@ impl Keys {
 
 impl HmacKey {
     /// The command for these arguments.
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
             Self::Rotate => RotateHmacKey {}.into(),
         }

@@ -8,14 +8,14 @@ use super::records::Range;
 use crate::console::alarms::DismissAlarm;
 use crate::console::limits::{SetLimits, ShowLimits};
 use crate::console::payouts::{
-    AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender, RequestPayout, RetrySender,
-    SendPayout, ShowPayout,
+    AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, RejectPayout, ReleaseSender,
+    RequestPayout, RetrySender, SendPayout, ShowPayout,
 };
 use crate::console::statement_sheet::StatementSheet;
 use crate::console::{Command, statement};
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Payouts {
+pub enum Payouts {
     /// List payouts, newest first. JSON: {"items": [payout records], "itemsCount"}.
     List {
         #[command(flatten)]
@@ -23,24 +23,27 @@ pub(in crate::cli) enum Payouts {
         /// Only those in this state (NEW, EXPIRED, QUEUED, SENT, FAILED); repeatable.
         #[arg(long = "status", value_name = "STATE")]
         states: Vec<PayoutState>,
-        /// An id, address, transaction id, amount in BTC, or the requester's name (an API key, cli:…, panel:…).
+        /// An id, address, transaction id, amount in BTC, or the requester's name (an API key,
+        /// cli:…, panel:…).
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
     },
-    /// Show one payout: what it waits for, its transactions, history and deliveries. JSON: the payout record.
+    /// Show one payout: what it waits for, its transactions, history and deliveries. JSON: the
+    /// payout record.
     Show {
         /// The payout's id.
         id: String,
     },
-    /// Request a payout. Until approved it is an offer, which expires after offerValidityMinutes. JSON: the payout
-    /// record.
+    /// Request a payout. Until approved it is an offer, which expires after offerValidityMinutes.
+    /// JSON: the payout record.
     Request(Request),
     /// Approve an offer: it is queued, and sent without further questions. JSON: the payout record.
     Approve {
         /// The payout's id.
         id: String,
     },
-    /// Reject a shop's offer, or withdraw an offer of your own: it expires at once. JSON: the payout record.
+    /// Reject a shop's offer, or withdraw an offer of your own: it expires at once. JSON: the
+    /// payout record.
     Reject {
         /// The payout's id.
         id: String,
@@ -48,10 +51,11 @@ pub(in crate::cli) enum Payouts {
         #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },
-    /// Send an approved payout that waits, alone and at a fee rate of your own. JSON: the payout record.
+    /// Send an approved payout that waits, alone and at a fee rate of your own. JSON: the payout
+    /// record.
     ///
-    /// The rate may be above feeCapSatVb. For a payout that waits for lower fees, or because the Bitcoin backend has no
-    /// estimate of the fee rate.
+    /// The rate may be above feeCapSatVb. For a payout that waits for lower fees, or because the
+    /// Bitcoin backend has no estimate of the fee rate.
     Send {
         /// The payout's id.
         id: String,
@@ -62,12 +66,12 @@ pub(in crate::cli) enum Payouts {
         #[arg(long)]
         force: bool,
     },
-    /// Replace a payout's transaction by one with a higher fee, which pays the same payouts. JSON: the payout record
-    /// with "replacement", "isLeast", "refusal".
+    /// Replace a payout's transaction by one with a higher fee, which pays the same payouts. JSON:
+    /// the payout record with "replacement", "isLeast", "refusal".
     ///
-    /// The new fee follows the estimate, and is at least the fee that nodes require of a replacement (BIP125). If a
-    /// later transaction spends the change, the later one is replaced instead, which raises the fee rate of both. A
-    /// rate above feeCapSatVb needs --fee-rate.
+    /// The new fee follows the estimate, and is at least the fee that nodes require of a
+    /// replacement (BIP125). If a later transaction spends the change, the later one is replaced
+    /// instead, which raises the fee rate of both. A rate above feeCapSatVb needs --fee-rate.
     Bump {
         /// The payout's id.
         id: String,
@@ -80,8 +84,9 @@ pub(in crate::cli) enum Payouts {
     },
     /// Cancel a payout. JSON: the payout record with "replacement", "refusal".
     ///
-    /// A payout without a signed transaction is FAILED at once. Else a replacement returns the coins to this wallet.
-    /// The payout is FAILED once the replacement has 6 confirmations, or SENT if the original is confirmed instead.
+    /// A payout without a signed transaction is FAILED at once. Else a replacement returns the
+    /// coins to this wallet. The payout is FAILED once the replacement has 6 confirmations, or SENT
+    /// if the original is confirmed instead.
     Abandon {
         /// The payout's id.
         id: String,
@@ -89,19 +94,21 @@ pub(in crate::cli) enum Payouts {
         #[arg(long)]
         all: bool,
     },
-    /// Dismiss a payout's alarms: sent after it had FAILED, paid twice, or sent by another copy. JSON: {"alarms"}.
+    /// Dismiss a payout's alarms: sent after it had FAILED, paid twice, or sent by another copy.
+    /// JSON: {"alarms"}.
     ///
     /// `status` and `doctor` report the alarms until then.
     Dismiss {
         /// The payout's id.
         id: String,
     },
-    /// End the sender's hold, which begins after a restore or when another copy of this wallet was active. JSON:
-    /// {"released", "serving", "payoutsQueued"}.
+    /// End the sender's hold, which begins after a restore or when another copy of this wallet was
+    /// active. JSON: {"released", "serving", "payoutsQueued"}.
     ///
     /// First make sure that no other copy runs: two copies may pay the same payout twice.
     Release {
-        /// The hold's reason as `tillgate status` showed it; refused if the reason has changed since.
+        /// The hold's reason as `tillgate status` showed it; refused if the reason has changed
+        /// since.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
         /// Release even if the mempool shows a transaction of another copy of the wallet.
@@ -115,7 +122,7 @@ pub(in crate::cli) enum Payouts {
 /// The payout to request.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("amount").required(true).args(["btc", "fiat"]))]
-pub(in crate::cli) struct Request {
+pub struct Request {
     /// The recipient's address.
     #[arg(long, value_name = "ADDRESS")]
     address: String,
@@ -143,7 +150,7 @@ pub(in crate::cli) struct Request {
 }
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Limits {
+pub enum Limits {
     /// Show what may be paid out today. JSON: {"used", "available", "minPayoutAmount", "currency"}.
     Show {
         /// Show the amounts in this currency, at the current rate.
@@ -164,7 +171,7 @@ pub(in crate::cli) enum Limits {
 
 /// The period and form of the statement.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Statement {
+pub struct Statement {
     /// The currency in which all rows are valued; it filters no rows.
     #[arg(long, value_name = "CODE")]
     currency: String,
@@ -176,22 +183,23 @@ pub(in crate::cli) struct Statement {
     to: Option<String>,
     /// Print the statement in another form; --json is short for --format json.
     #[arg(long, value_enum)]
-    pub(super) format: Option<StatementFormat>,
+    pub format: Option<StatementFormat>,
 }
 
 /// A form of the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum StatementFormat {
+pub enum StatementFormat {
     /// A table for programs (RFC 4180), with points and commas.
     Csv,
-    /// A table for the spreadsheets of your locale (LC_ALL, LC_NUMERIC, LANG), with a byte order mark.
+    /// A table for the spreadsheets of your locale (LC_ALL, LC_NUMERIC, LANG), with a byte order
+    /// mark.
     Spreadsheet,
     /// One JSON document.
     Json,
 }
 
 impl Payouts {
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
             Self::List { range, states, search } => {
                 ListPayouts { limit: range.limit, offset: range.offset, states, search }.into()
@@ -216,7 +224,9 @@ impl Payouts {
             Self::Bump { id, fee_rate, force } => {
                 BumpPayout { payout_id: id, fee_rate, force, fee_at_most_sats: None }.into()
             }
-            Self::Abandon { id, all } => AbandonPayout { payout_id: id, all, fee_at_most_sats: None }.into(),
+            Self::Abandon { id, all } => {
+                AbandonPayout { payout_id: id, all, fee_at_most_sats: None }.into()
+            }
             Self::Release { reason, force } => ReleaseSender { reason, force }.into(),
             Self::Dismiss { id } => DismissAlarm { payout_id: id }.into(),
             Self::Retry => RetrySender {}.into(),
@@ -225,16 +235,18 @@ impl Payouts {
 }
 
 impl Limits {
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
             Self::Show { currency } => ShowLimits { currency }.into(),
-            Self::Set { daily, minimum } => SetLimits { daily_btc: daily, minimum_btc: minimum }.into(),
+            Self::Set { daily, minimum } => {
+                SetLimits { daily_btc: daily, minimum_btc: minimum }.into()
+            }
         }
     }
 }
 
 impl Statement {
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         let Self { currency, from, to, format } = self;
         let statement = statement::Statement { currency, from, to, after: None, limit: None };
         match format {

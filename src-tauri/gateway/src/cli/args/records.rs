@@ -5,7 +5,9 @@ use tillgate_domain::payment::PaymentState;
 use tillgate_machine::locale;
 
 use crate::console::Command;
-use crate::console::anomalies::{AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
+use crate::console::anomalies::{
+    AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly,
+};
 use crate::console::deliveries::{ListDeliveries, Resend};
 use crate::console::payments::{
     AcceptPayment, CancelPayment, ListPayments, PaymentsNarrowing, PaymentsSheet, ShowPayment,
@@ -13,7 +15,7 @@ use crate::console::payments::{
 
 /// The part of a list to show.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Range {
+pub struct Range {
     /// The maximum number of items.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500), value_name = "1-500")]
     pub limit: u32,
@@ -23,12 +25,14 @@ pub(in crate::cli) struct Range {
 }
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Payments {
-    /// List payments, newest first. JSON: {"items": […], "itemsCount", "sums"}; only a narrowed list has sums.
+pub enum Payments {
+    /// List payments, newest first. JSON: {"items": […], "itemsCount", "sums"}; only a narrowed
+    /// list has sums.
     List {
         #[command(flatten)]
         range: Range,
-        /// Only those in this state (NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED, INVALID); repeatable.
+        /// Only those in this state (NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED, INVALID);
+        /// repeatable.
         #[arg(long = "status", value_name = "STATE")]
         states: Vec<PaymentState>,
         /// A part of the reference, message, address, payment id or transaction id, or the amount.
@@ -60,7 +64,7 @@ pub(in crate::cli) enum Payments {
 
 /// A table with a heading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ListFormat {
+pub enum ListFormat {
     /// For programs (RFC 4180), with points and commas.
     Csv,
     /// For the spreadsheets of your locale (LC_ALL, LC_NUMERIC, LANG), with a byte order mark.
@@ -69,7 +73,7 @@ pub(in crate::cli) enum ListFormat {
 
 impl ListFormat {
     /// The locale whose spreadsheets read the table; `None` for CSV.
-    pub(super) fn locale(self) -> Option<String> {
+    pub fn locale(self) -> Option<String> {
         match self {
             Self::Csv => None,
             Self::Spreadsheet => Some(locale::of_numbers()),
@@ -78,7 +82,7 @@ impl ListFormat {
 }
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Anomalies {
+pub enum Anomalies {
     /// List anomalies, newest first. JSON: {"items": […], "itemsCount"}.
     List {
         #[command(flatten)]
@@ -100,12 +104,14 @@ pub(in crate::cli) enum Anomalies {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
-    /// Ask the customer on the payment page for the address of a refund. Give the customer the page's URL.
+    /// Ask the customer on the payment page for the address of a refund. Give the customer the
+    /// page's URL.
     Ask {
         /// The anomaly's id.
         id: String,
     },
-    /// Refund an anomaly: a payout of all its coins; the merchant pays the fee. JSON: the payout record.
+    /// Refund an anomaly: a payout of all its coins; the merchant pays the fee. JSON: the payout
+    /// record.
     Refund {
         /// The anomaly's id.
         id: String,
@@ -115,17 +121,19 @@ pub(in crate::cli) enum Anomalies {
         /// The currency in which the payout's value is recorded [default: the payment's].
         #[arg(long, value_name = "CODE")]
         currency: Option<String>,
-        /// Approve the payout at once; else it is an offer, which expires after offerValidityMinutes.
+        /// Approve the payout at once; else it is an offer, which expires after
+        /// offerValidityMinutes.
         #[arg(long)]
         approve: bool,
-        /// Refund even if another copy of this wallet paid this address, or a payout since paid exactly this amount.
+        /// Refund even if another copy of this wallet paid this address, or a payout since paid
+        /// exactly this amount.
         #[arg(long)]
         again: bool,
     },
 }
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Deliveries {
+pub enum Deliveries {
     /// List attempts to notify, newest first. JSON: {"items": […], "itemsCount"}.
     List {
         #[command(flatten)]
@@ -134,7 +142,8 @@ pub(in crate::cli) enum Deliveries {
         #[arg(long)]
         failed: bool,
     },
-    /// Send a notification of the record as it is now, by the id of a record or of a delivery. JSON: {"queued"}.
+    /// Send a notification of the record as it is now, by the id of a record or of a delivery.
+    /// JSON: {"queued"}.
     Resend {
         /// The id of the delivery, payment, anomaly or payout.
         id: String,
@@ -143,12 +152,19 @@ pub(in crate::cli) enum Deliveries {
 
 impl Payments {
     /// The command for these arguments.
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
             Self::List { range: Range { limit, offset }, states, search, key, format } => {
-                let narrowing = PaymentsNarrowing { states, search, label: key, ..PaymentsNarrowing::default() };
+                let narrowing = PaymentsNarrowing {
+                    states,
+                    search,
+                    label: key,
+                    ..PaymentsNarrowing::default()
+                };
                 match format {
-                    Some(format) => PaymentsSheet { narrowing, locale: format.locale(), after: None }.into(),
+                    Some(format) => {
+                        PaymentsSheet { narrowing, locale: format.locale(), after: None }.into()
+                    }
                     None => ListPayments { limit, offset, narrowing }.into(),
                 }
             }
@@ -161,14 +177,17 @@ impl Payments {
 
 impl Anomalies {
     /// The command for these arguments.
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
-            Self::List { range, open } => ListAnomalies { open, limit: range.limit, offset: range.offset }.into(),
+            Self::List { range, open } => {
+                ListAnomalies { open, limit: range.limit, offset: range.offset }.into()
+            }
             Self::Show { id } => ShowAnomaly { anomaly_id: id }.into(),
             Self::Ask { id } => AskRefundAddress { anomaly_id: id }.into(),
             Self::Dismiss { id, reason } => DismissAnomaly { anomaly_id: id, reason }.into(),
             Self::Refund { id, address, currency, approve, again } => {
-                RefundAnomaly { anomaly_id: id, address, currency, approve, although_paid: again }.into()
+                RefundAnomaly { anomaly_id: id, address, currency, approve, although_paid: again }
+                    .into()
             }
         }
     }
@@ -176,9 +195,11 @@ impl Anomalies {
 
 impl Deliveries {
     /// The command for these arguments.
-    pub(super) fn command(self) -> Command {
+    pub fn command(self) -> Command {
         match self {
-            Self::List { range, failed } => ListDeliveries { failed, limit: range.limit, offset: range.offset }.into(),
+            Self::List { range, failed } => {
+                ListDeliveries { failed, limit: range.limit, offset: range.offset }.into()
+            }
             Self::Resend { id } => Resend { id }.into(),
         }
     }

@@ -75,14 +75,20 @@ fn a_line_parses_to_its_command() {
 
 #[test]
 fn set_takes_a_name_and_a_value_or_several_pairs() {
-    let pair = |name: &str, value: &str| SettingChange { name: name.to_owned(), value: Some(value.to_owned()) };
+    let pair = |name: &str, value: &str| SettingChange {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+    };
     for (line, changes) in [
         ("settings set batchSeconds=7", vec![pair("batchSeconds", "7")]),
         (
             "settings set backend=core backendUrl=https://a.example/?x=y",
             vec![pair("backend", "core"), pair("backendUrl", "https://a.example/?x=y")],
         ),
-        ("settings set proxy= batchSeconds=-1", vec![pair("proxy", ""), pair("batchSeconds", "-1")]),
+        (
+            "settings set proxy= batchSeconds=-1",
+            vec![pair("proxy", ""), pair("batchSeconds", "-1")],
+        ),
     ] {
         assert_eq!(parse(line).unwrap(), ChangeSettings { changes }.into(), "{line}");
     }
@@ -114,10 +120,12 @@ fn a_password_as_an_argument_is_refused_and_not_repeated() {
         assert_eq!(refused.exit_code(), 2, "{line}");
         assert!(told.contains("standard input") && !told.contains("hunter2"), "{told}");
     }
-    for line in ["settings set backendPassword -", "settings set backendUser=bob backendPassword=-"] {
+    for line in ["settings set backendPassword -", "settings set backendUser=bob backendPassword=-"]
+    {
         parse(line).unwrap();
     }
-    let name = SetSetting { name: "merchantName".to_owned(), value: "backendPassword=a".to_owned() };
+    let name =
+        SetSetting { name: "merchantName".to_owned(), value: "backendPassword=a".to_owned() };
     assert_eq!(parse("settings set merchantName backendPassword=a").unwrap(), name.into());
 }
 
@@ -127,22 +135,34 @@ fn a_line_about_payouts_parses_to_its_command() {
     for (line, command) in [
         ("payouts approve ab", ApprovePayout { payout_id: id() }.into()),
         ("payouts reject ab", RejectPayout { payout_id: id(), reason: String::new() }.into()),
-        ("payouts reject ab --reason dear", RejectPayout { payout_id: id(), reason: "dear".to_owned() }.into()),
+        (
+            "payouts reject ab --reason dear",
+            RejectPayout { payout_id: id(), reason: "dear".to_owned() }.into(),
+        ),
         ("payments cancel ab", CancelPayment { payment_id: id() }.into()),
         (
             "payouts send ab --fee-rate 250 --force",
-            SendPayout { payout_id: id(), fee_rate: 250, force: true, fee_at_most_sats: None }.into(),
+            SendPayout { payout_id: id(), fee_rate: 250, force: true, fee_at_most_sats: None }
+                .into(),
         ),
         (
             "payouts bump ab",
-            BumpPayout { payout_id: id(), fee_rate: None, force: false, fee_at_most_sats: None }.into(),
+            BumpPayout { payout_id: id(), fee_rate: None, force: false, fee_at_most_sats: None }
+                .into(),
         ),
         (
             "payouts bump ab --fee-rate 12 --force",
-            BumpPayout { payout_id: id(), fee_rate: Some(12), force: true, fee_at_most_sats: None }.into(),
+            BumpPayout { payout_id: id(), fee_rate: Some(12), force: true, fee_at_most_sats: None }
+                .into(),
         ),
-        ("payouts abandon ab", AbandonPayout { payout_id: id(), all: false, fee_at_most_sats: None }.into()),
-        ("payouts abandon ab --all", AbandonPayout { payout_id: id(), all: true, fee_at_most_sats: None }.into()),
+        (
+            "payouts abandon ab",
+            AbandonPayout { payout_id: id(), all: false, fee_at_most_sats: None }.into(),
+        ),
+        (
+            "payouts abandon ab --all",
+            AbandonPayout { payout_id: id(), all: true, fee_at_most_sats: None }.into(),
+        ),
         ("payouts release", ReleaseSender { reason: None, force: false }.into()),
         (
             "payouts release --reason twins --force",
@@ -150,7 +170,8 @@ fn a_line_about_payouts_parses_to_its_command() {
         ),
         (
             "payouts list --status NEW --limit 3",
-            ListPayouts { limit: 3, offset: 0, states: vec![PayoutState::New], search: None }.into(),
+            ListPayouts { limit: 3, offset: 0, states: vec![PayoutState::New], search: None }
+                .into(),
         ),
         (
             "anomalies refund ab --address bc1q --currency EUR",
@@ -163,7 +184,10 @@ fn a_line_about_payouts_parses_to_its_command() {
             }
             .into(),
         ),
-        ("limits set --daily 0.5", SetLimits { daily_btc: Some("0.5".to_owned()), minimum_btc: None }.into()),
+        (
+            "limits set --daily 0.5",
+            SetLimits { daily_btc: Some("0.5".to_owned()), minimum_btc: None }.into(),
+        ),
     ] as [(&str, Command); 14]
     {
         assert_eq!(parse(line).unwrap(), command, "{line}");
@@ -236,9 +260,16 @@ fn a_table_together_with_json_is_wrong_usage() {
         let words = std::iter::once("tillgate").chain(line.split(' '));
         Tillgate::try_parse_from(words).and_then(Tillgate::checked).map(|line| line.form())
     };
-    for words in ["statement --currency USD --format csv --json", "payments list --format spreadsheet --json"] {
+    for words in [
+        "statement --currency USD --format csv --json",
+        "payments list --format spreadsheet --json",
+    ] {
         let refusal = line(words).unwrap_err();
-        assert_eq!((refusal.exit_code(), refusal.kind()), (2, clap::error::ErrorKind::ArgumentConflict), "{words}");
+        assert_eq!(
+            (refusal.exit_code(), refusal.kind()),
+            (2, clap::error::ErrorKind::ArgumentConflict),
+            "{words}"
+        );
     }
     assert_eq!(line("statement --currency USD --format json --json").unwrap(), Form::Json);
 }

@@ -5,7 +5,7 @@ use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::anomalies::AnomalyItem;
 
-pub(super) fn anomalies(items: &[AnomalyItem]) -> String {
+pub fn anomalies(items: &[AnomalyItem]) -> String {
     let mut table = Table::new(&[
         ("anomaly", Left),
         ("kind", Left),
@@ -33,7 +33,7 @@ pub(super) fn anomalies(items: &[AnomalyItem]) -> String {
     table.render("No anomalies.")
 }
 
-pub(super) fn anomaly(item: &AnomalyItem) -> String {
+pub fn anomaly(item: &AnomalyItem) -> String {
     let mut shown = vec![
         ("anomaly", item.anomaly_id.clone()),
         ("kind", item.anomaly_type.to_string()),
@@ -45,9 +45,16 @@ pub(super) fn anomaly(item: &AnomalyItem) -> String {
     ];
     shown.extend(item.payout_id.clone().map(|payout| ("payout", payout)));
     if let Some(question) = &item.question {
-        shown.push(("customer asked", format!("{}, on {}", question.asked_at, item.payment_page_url)));
+        shown.push((
+            "customer asked",
+            format!("{}, on {}", question.asked_at, item.payment_page_url),
+        ));
         let answered = question.address.clone().zip(question.answered_at.as_ref());
-        shown.extend(answered.map(|(address, at)| ("refund to", format!("{address}, given on that page at {at}"))));
+        shown.extend(
+            answered.map(|(address, at)| {
+                ("refund to", format!("{address}, given on that page at {at}"))
+            }),
+        );
     }
     shown.extend(item.dismissal_reason.clone().map(|reason| ("why dismissed", reason)));
     shown.extend(item.btc_tx_ids.iter().map(|txid| ("transaction", txid.clone())));

@@ -4,7 +4,7 @@ use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::Table;
 use crate::console::deliveries::DeliveryItem;
 
-pub(super) fn deliveries(items: &[DeliveryItem]) -> String {
+pub fn deliveries(items: &[DeliveryItem]) -> String {
     let mut table = Table::new(&[
         ("delivery", Left),
         ("time", Left),

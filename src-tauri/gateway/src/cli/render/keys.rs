@@ -7,7 +7,7 @@ use crate::cli::table::Align::Left;
 use crate::cli::table::{Table, fields};
 use crate::console::keys::{KeyItem, NewHmacKey, NewKey, RevokedKey};
 
-pub(super) fn keys(items: &[KeyItem]) -> String {
+pub fn keys(items: &[KeyItem]) -> String {
     let mut table = Table::new(&[
         ("key", Left),
         ("permissions", Left),
@@ -21,7 +21,11 @@ pub(super) fn keys(items: &[KeyItem]) -> String {
             item.name.clone(),
             item.permissions.join(","),
             if item.own { "its own".to_owned() } else { "all".to_owned() },
-            if item.notify_hosts.is_empty() { "any host".to_owned() } else { item.notify_hosts.join(",") },
+            if item.notify_hosts.is_empty() {
+                "any host".to_owned()
+            } else {
+                item.notify_hosts.join(",")
+            },
             item.created.clone(),
             item.revoked.clone().unwrap_or_default(),
         ]);
@@ -29,8 +33,9 @@ pub(super) fn keys(items: &[KeyItem]) -> String {
     table.render("No keys: make one with `tillgate keys create NAME`.")
 }
 
-/// The text for a revoked key. It says what happens to the payouts that the key requested, if there are any.
-pub(super) fn revoked_key(view: &RevokedKey) -> String {
+/// The text for a revoked key. It says what happens to the payouts that the key requested, if there
+/// are any.
+pub fn revoked_key(view: &RevokedKey) -> String {
     let name = plain(&view.key.name);
     let mut text = format!("The key {name} is revoked: it is refused from now on.\n");
     if view.payouts_new > 0 {
@@ -40,16 +45,24 @@ pub(super) fn revoked_key(view: &RevokedKey) -> String {
         ));
     }
     if view.payouts_queued > 0 {
-        let queued = count(view.payouts_queued, "approved payout of this key is", "approved payouts of this key are");
-        text.push_str(&format!("{queued} still sent unless cancelled: `tillgate payouts abandon ID`.\n"));
+        let queued = count(
+            view.payouts_queued,
+            "approved payout of this key is",
+            "approved payouts of this key are",
+        );
+        text.push_str(&format!(
+            "{queued} still sent unless cancelled: `tillgate payouts abandon ID`.\n"
+        ));
     }
     if view.payouts_new + view.payouts_queued > 0 {
-        text.push_str(&format!("`tillgate payouts list --search {name}` lists all payouts that the key requested.\n"));
+        text.push_str(&format!(
+            "`tillgate payouts list --search {name}` lists all payouts that the key requested.\n"
+        ));
     }
     text
 }
 
-pub(super) fn new_key(key: &NewKey) -> String {
+pub fn new_key(key: &NewKey) -> String {
     fields(&[
         ("name", key.name.clone()),
         ("secret", key.secret.clone()),
@@ -58,7 +71,7 @@ pub(super) fn new_key(key: &NewKey) -> String {
     ])
 }
 
-pub(super) fn new_hmac_key(key: &NewHmacKey) -> String {
+pub fn new_hmac_key(key: &NewHmacKey) -> String {
     fields(&[
         ("key", key.key.clone()),
         ("", "The key is shown only once. A replaced key signs webhook-signature too for 24 hours; X-BPG-Signature uses only the new key.".to_owned()),

@@ -5,26 +5,40 @@ use tillgate_domain::words::count;
 use crate::console::wallet::ImportedLabels;
 
 /// Labels in quotes, because other people wrote them.
-pub(super) fn quoted(labels: &[String]) -> String {
+pub fn quoted(labels: &[String]) -> String {
     if labels.is_empty() {
         return "–".to_owned();
     }
     labels.iter().map(|label| format!("\"{label}\"")).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn imported_labels(view: &ImportedLabels) -> String {
-    let labels = |labels: usize| count(u64::try_from(labels).unwrap_or(u64::MAX), "label", "labels");
-    let verb = |count: usize, one: &'static str, more: &'static str| if count == 1 { one } else { more };
-    let mut told = vec![format!("{} {} imported.", labels(view.imported), verb(view.imported, "was", "were"))];
+pub fn imported_labels(view: &ImportedLabels) -> String {
+    let labels =
+        |labels: usize| count(u64::try_from(labels).unwrap_or(u64::MAX), "label", "labels");
+    let verb =
+        |count: usize, one: &'static str, more: &'static str| if count == 1 { one } else { more };
+    let mut told =
+        vec![format!("{} {} imported.", labels(view.imported), verb(view.imported, "was", "were"))];
     if view.unchanged > 0 {
-        told.push(format!("{} {} there before.", labels(view.unchanged), verb(view.unchanged, "was", "were")));
+        told.push(format!(
+            "{} {} there before.",
+            labels(view.unchanged),
+            verb(view.unchanged, "was", "were")
+        ));
     }
     if view.replaced > 0 {
         let has = verb(view.replaced, "has", "have");
-        told.push(format!("{} {has} another label in a later line, which holds.", labels(view.replaced)));
+        told.push(format!(
+            "{} {has} another label in a later line, which holds.",
+            labels(view.replaced)
+        ));
     }
     if view.cut > 0 {
-        told.push(format!("{} {} cut to 255 characters.", labels(view.cut), verb(view.cut, "was", "were")));
+        told.push(format!(
+            "{} {} cut to 255 characters.",
+            labels(view.cut),
+            verb(view.cut, "was", "were")
+        ));
     }
     if view.foreign > 0 {
         let lines: Vec<String> = view.foreign_lines.iter().map(ToString::to_string).collect();

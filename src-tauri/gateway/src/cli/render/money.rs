@@ -8,9 +8,11 @@ use crate::cli::table::{Table, fields};
 use crate::console::limits::LimitsView;
 use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 use crate::console::sums::FiatView;
-use crate::console::wallet::{NothingFound, RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
+use crate::console::wallet::{
+    NothingFound, RestoreView, RestoredView, WalletDescriptorView, WalletInfoView,
+};
 
-pub(super) fn limits(view: &LimitsView) -> String {
+pub fn limits(view: &LimitsView) -> String {
     let worth = |pick: fn(&crate::console::limits::LimitsWorth) -> &FiatView| {
         let sum = view.worth.as_ref().map(pick);
         sum.map(|sum| format!(", {sum}")).unwrap_or_default()
@@ -24,11 +26,17 @@ pub(super) fn limits(view: &LimitsView) -> String {
     ])
 }
 
-pub(super) fn wallet(view: &WalletInfoView) -> String {
+pub fn wallet(view: &WalletInfoView) -> String {
     fields(&[
         ("balance", format!("{} BTC", view.balance.shown)),
         ("spendable", format!("{} BTC", view.spendable.shown)),
-        ("locked", format!("{} BTC in unconfirmed payouts; their change may be spendable already", view.locked.shown)),
+        (
+            "locked",
+            format!(
+                "{} BTC in unconfirmed payouts; their change may be spendable already",
+                view.locked.shown
+            ),
+        ),
         ("pending", format!("{} BTC from customers, not confirmed yet", view.pending.shown)),
         ("addresses", view.address_type.clone()),
         ("network", view.network.clone()),
@@ -46,7 +54,7 @@ pub(super) fn wallet(view: &WalletInfoView) -> String {
 const LIKE_ELECTRUM: &str = "Note: these words are also a valid Electrum seed, as one wallet in some two hundred is by chance. If Electrum made them, restore them in Electrum, and send the coins to a new wallet.\n";
 
 /// The progress of a restored wallet's scan.
-pub(super) fn restore(view: &RestoreView) -> String {
+pub fn restore(view: &RestoreView) -> String {
     let blocks = match (view.scanned_height, view.chain_height) {
         (Some(scanned), _) if view.state == RestoreState::Looked => {
             format!("block {scanned}, from block {} on", view.birth_height.saturating_add(1))
@@ -69,7 +77,9 @@ pub(super) fn restore(view: &RestoreView) -> String {
         RestoreState::Awaited => {
             "`tillgate serve` scans the chain; until the scan ends no address is given and nothing is sent"
         }
-        RestoreState::Scanning => "the chain is being scanned; until that ends no address is given and nothing is sent",
+        RestoreState::Scanning => {
+            "the chain is being scanned; until that ends no address is given and nothing is sent"
+        }
         RestoreState::Stopped => {
             "the scan was stopped: `tillgate wallet restore --continue` continues it; until it ends no address is given and nothing is sent"
         }
@@ -102,7 +112,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
     fields(&lines)
 }
 
-pub(super) fn restored(view: &RestoredView) -> String {
+pub fn restored(view: &RestoredView) -> String {
     let warning = if view.like_electrum { LIKE_ELECTRUM } else { "" };
     let told = match (&view.restore, view.made) {
         (Some(view), true) => format!("The wallet is there.\n{}", restore(view)),
@@ -112,7 +122,7 @@ pub(super) fn restored(view: &RestoredView) -> String {
     told + warning
 }
 
-pub(super) fn descriptors(view: &WalletDescriptorView) -> String {
+pub fn descriptors(view: &WalletDescriptorView) -> String {
     fields(&[
         ("descriptor", view.descriptor.clone()),
         ("external", view.external.clone()),
@@ -120,9 +130,9 @@ pub(super) fn descriptors(view: &WalletDescriptorView) -> String {
     ])
 }
 
-/// A page of movements. `widths` are the columns' widths so far, empty before the first page; only the first page has
-/// headings.
-pub(in crate::cli) fn movements(items: &[StatementItem], widths: &mut Vec<usize>) -> String {
+/// A page of movements. `widths` are the columns' widths so far, empty before the first page; only
+/// the first page has headings.
+pub fn movements(items: &[StatementItem], widths: &mut Vec<usize>) -> String {
     let mut table = Table::new(&[
         ("time", Left),
         ("kind", Left),
@@ -135,8 +145,13 @@ pub(in crate::cli) fn movements(items: &[StatementItem], widths: &mut Vec<usize>
     ]);
     for item in items {
         let (worth, currency) = shown(item.worth.as_ref());
-        let about = [("payout", &item.payout_id), ("anomaly", &item.anomaly_id), ("payment", &item.payment_id)];
-        let about = about.into_iter().find_map(|(what, id)| id.as_ref().map(|id| format!("{what} {id}")));
+        let about = [
+            ("payout", &item.payout_id),
+            ("anomaly", &item.anomaly_id),
+            ("payment", &item.payment_id),
+        ];
+        let about =
+            about.into_iter().find_map(|(what, id)| id.as_ref().map(|id| format!("{what} {id}")));
         table.row([
             item.time.clone(),
             item.kind.to_string(),
@@ -152,7 +167,7 @@ pub(in crate::cli) fn movements(items: &[StatementItem], widths: &mut Vec<usize>
 }
 
 /// The sums after the last page.
-pub(in crate::cli) fn totals(sums: &StatementTotals) -> String {
+pub fn totals(sums: &StatementTotals) -> String {
     let mut text = String::new();
     for (heading, sums) in [("day", &sums.by_day), ("month", &sums.by_month)] {
         text.push('\n');
@@ -163,10 +178,22 @@ pub(in crate::cli) fn totals(sums: &StatementTotals) -> String {
 }
 
 fn totals_of(heading: &'static str, totals: &[StatementTotal]) -> String {
-    let mut table = Table::new(&[(heading, Left), ("BTC", Right), ("worth", Right), ("", Left), ("fees BTC", Right)]);
+    let mut table = Table::new(&[
+        (heading, Left),
+        ("BTC", Right),
+        ("worth", Right),
+        ("", Left),
+        ("fees BTC", Right),
+    ]);
     for total in totals {
         let (worth, currency) = shown(total.worth.as_ref());
-        table.row([total.period.clone(), total.amount.shown.clone(), worth, currency, total.fee.shown.clone()]);
+        table.row([
+            total.period.clone(),
+            total.amount.shown.clone(),
+            worth,
+            currency,
+            total.fee.shown.clone(),
+        ]);
     }
     table.render("No sums.")
 }

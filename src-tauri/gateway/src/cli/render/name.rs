@@ -3,8 +3,11 @@
 use serde::Serialize;
 
 /// The name of a state, kind or cause, as in JSON.
-pub(super) fn name(state: impl Serialize) -> String {
-    serde_json::to_value(state).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+pub fn name(state: impl Serialize) -> String {
+    serde_json::to_value(state)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

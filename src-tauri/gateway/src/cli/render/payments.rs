@@ -12,7 +12,7 @@ use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::payments::{PaymentItem, PaymentSums, PaymentView};
 
-pub(super) fn payments(items: &[PaymentItem]) -> String {
+pub fn payments(items: &[PaymentItem]) -> String {
     let mut table = Table::new(&[
         ("payment", Left),
         ("state", Left),
@@ -43,7 +43,7 @@ pub(super) fn payments(items: &[PaymentItem]) -> String {
 }
 
 /// The line with the sums of a filtered list.
-pub(super) fn payment_sums(sums: Option<PaymentSums>) -> String {
+pub fn payment_sums(sums: Option<PaymentSums>) -> String {
     let Some(PaymentSums { confirmed, paid }) = sums else { return String::new() };
     let confirmed: Vec<_> = confirmed.iter().map(ToString::to_string).collect();
     let confirmed = if confirmed.is_empty() { "nothing".to_owned() } else { confirmed.join(", ") };
@@ -70,7 +70,7 @@ fn state(state: PaymentState, why_invalid: Option<WhyInvalid>) -> String {
     format!("{state} ({why})")
 }
 
-pub(super) fn payment(view: &PaymentView) -> String {
+pub fn payment(view: &PaymentView) -> String {
     let mut text = fields(&rows(view));
     let mut transactions = Table::new(&[
         ("transaction", Left),
@@ -90,14 +90,21 @@ pub(super) fn payment(view: &PaymentView) -> String {
             one.time.clone(),
         ]);
     }
-    let mut history = Table::new(&[("time", Left), ("from", Left), ("to", Left), ("paid BTC", Right), ("cause", Left)]);
+    let mut history = Table::new(&[
+        ("time", Left),
+        ("from", Left),
+        ("to", Left),
+        ("paid BTC", Right),
+        ("cause", Left),
+    ]);
     for one in &view.history {
         history.row([
             one.time.clone(),
             one.from.to_string(),
             state(one.to, one.why_invalid),
             one.paid.shown.clone(),
-            one.conflict.map_or_else(|| name(one.cause), |conflict| format!("conflict {}", name(conflict))),
+            one.conflict
+                .map_or_else(|| name(one.cause), |conflict| format!("conflict {}", name(conflict))),
         ]);
     }
     for section in [
@@ -119,7 +126,11 @@ pub(super) fn payment(view: &PaymentView) -> String {
 
 /// A payment's address, with a note if its coins are not seen.
 fn address(view: &PaymentView) -> String {
-    let note = if view.is_unreported { " (its coins are not seen: too many transactions for the server)" } else { "" };
+    let note = if view.is_unreported {
+        " (its coins are not seen: too many transactions for the server)"
+    } else {
+        ""
+    };
     format!("{}{note}", view.address)
 }
 
@@ -131,12 +142,21 @@ fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
         ("payment", item.payment_id.clone()),
         ("state", state_of(item)),
         ("price", item.price.to_string()),
-        ("amount", format!("{} BTC at {} {}", item.amount.shown, view.exchange_rate_shown, item.price.currency)),
+        (
+            "amount",
+            format!(
+                "{} BTC at {} {}",
+                item.amount.shown, view.exchange_rate_shown, item.price.currency
+            ),
+        ),
         ("paid", format!("{} BTC, {}", item.paid.shown, item.paid_worth)),
     ];
     let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
     let surplus = item.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
-    rows.extend(due.or(surplus).map(|(name, sum)| (name, format!("{} BTC, {}", sum.shown, view.difference_worth))));
+    rows.extend(
+        due.or(surplus)
+            .map(|(name, sum)| (name, format!("{} BTC, {}", sum.shown, view.difference_worth))),
+    );
     rows.extend([
         ("confirmations", format!("{} wanted", item.confirmations_wanted)),
         ("address", address(view)),

@@ -14,8 +14,9 @@ use crate::cli::table::{Table, fields};
 use crate::console::alarms::AlarmsView;
 use crate::console::btc::BtcView;
 use crate::console::payouts::{
-    AbandonEstimateView, AbandonedView, AnomalyAlike, BumpEstimateView, BumpedView, EstimateView, PaidBefore,
-    PayoutItem, PayoutView, RefusalView, SendEstimateView, SenderView, SentAloneView, VersionItem,
+    AbandonEstimateView, AbandonedView, AnomalyAlike, BumpEstimateView, BumpedView, EstimateView,
+    PaidBefore, PayoutItem, PayoutView, RefusalView, SendEstimateView, SenderView, SentAloneView,
+    VersionItem,
 };
 use crate::gateway::WaitCause;
 
@@ -23,7 +24,7 @@ use crate::gateway::WaitCause;
 const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that copy), or somebody else did \
      (if that payment was for something else, request the payout again)";
 
-pub(super) fn payouts(items: &[PayoutItem]) -> String {
+pub fn payouts(items: &[PayoutItem]) -> String {
     let mut table = Table::new(&[
         ("payout", Left),
         ("state", Left),
@@ -47,20 +48,31 @@ pub(super) fn payouts(items: &[PayoutItem]) -> String {
             item.creation_time.clone(),
             item.requested_by.clone(),
             item.approved_by.clone().unwrap_or_default(),
-            waits_for(item).or_else(|| item.stuck.as_ref().map(|stuck| stuck.message.to_string())).unwrap_or_default(),
+            waits_for(item)
+                .or_else(|| item.stuck.as_ref().map(|stuck| stuck.message.to_string()))
+                .unwrap_or_default(),
         ]);
     }
     table.render("No payouts.")
 }
 
-pub(super) fn payout(view: &PayoutView) -> String {
+pub fn payout(view: &PayoutView) -> String {
     let mut text = fields(&about(view));
-    let mut sharing = Table::new(&[("shares its transaction with", Left), ("state", Left), ("amount BTC", Right)]);
+    let mut sharing = Table::new(&[
+        ("shares its transaction with", Left),
+        ("state", Left),
+        ("amount BTC", Right),
+    ]);
     for one in &view.shares_with {
         sharing.row([one.payout_id.clone(), one.state.to_string(), one.amount.shown.clone()]);
     }
-    let mut history =
-        Table::new(&[("time", Left), ("step", Left), ("by", Left), ("transaction", Left), ("reason", Left)]);
+    let mut history = Table::new(&[
+        ("time", Left),
+        ("step", Left),
+        ("by", Left),
+        ("transaction", Left),
+        ("reason", Left),
+    ]);
     for one in &view.history {
         history.row([
             one.time.clone(),
@@ -72,7 +84,13 @@ pub(super) fn payout(view: &PayoutView) -> String {
     }
     let sharing = if view.shares_with.is_empty() { String::new() } else { sharing.render("") };
     let certificate = certificate(view.certificate.as_ref());
-    for section in [versions(view), sharing, history.render("No steps."), certificate, deliveries(&view.deliveries)] {
+    for section in [
+        versions(view),
+        sharing,
+        history.render("No steps."),
+        certificate,
+        deliveries(&view.deliveries),
+    ] {
         if !section.is_empty() {
             text.push('\n');
             text.push_str(&section);
@@ -83,7 +101,9 @@ pub(super) fn payout(view: &PayoutView) -> String {
         (&view.can_approve, format!("To approve it: `tillgate payouts approve {id}`")),
         (
             &view.can_send,
-            format!("To send it alone at a fee rate of your own: `tillgate payouts send {id} --fee-rate N`"),
+            format!(
+                "To send it alone at a fee rate of your own: `tillgate payouts send {id} --fee-rate N`"
+            ),
         ),
         (&view.can_bump, format!("To raise its fee: `tillgate payouts bump {id}`")),
         (&view.can_abandon, format!("To cancel it: `tillgate payouts abandon {id}`")),
@@ -95,7 +115,7 @@ pub(super) fn payout(view: &PayoutView) -> String {
     text
 }
 
-pub(super) fn sent_alone(view: &SentAloneView) -> String {
+pub fn sent_alone(view: &SentAloneView) -> String {
     let SentAloneView { payout: shown, transaction, refusal } = view;
     let VersionItem { fee, fee_rate, btc_tx_id, accepted, .. } = transaction;
     let sums = format!("{} BTC, {fee_rate} sat/vB", fee.shown);
@@ -110,12 +130,12 @@ pub(super) fn sent_alone(view: &SentAloneView) -> String {
     format!("{first}\n\n{}", payout(shown))
 }
 
-pub(super) fn send_estimate(view: &SendEstimateView) -> String {
+pub fn send_estimate(view: &SendEstimateView) -> String {
     let worth = view.worth.as_ref().map(|worth| format!(", {worth}")).unwrap_or_default();
     fields(&[("fee", format!("{} BTC{worth}, {} sat/vB", view.fee.shown, view.fee_rate))])
 }
 
-pub(super) fn bumped(view: &BumpedView) -> String {
+pub fn bumped(view: &BumpedView) -> String {
     let BumpedView { payout: shown, replacement, is_least, refusal } = view;
     let least = if *is_least { ", the least that nodes take" } else { "" };
     let VersionItem { fee, fee_rate, btc_tx_id, .. } = replacement;
@@ -123,7 +143,8 @@ pub(super) fn bumped(view: &BumpedView) -> String {
     let first = if replacement.accepted {
         format!("The fee is raised to {sums}, in transaction {btc_tx_id}.")
     } else {
-        let higher = as_given(&format!("`tillgate payouts bump {} --fee-rate N`", shown.item.payout_id));
+        let higher =
+            as_given(&format!("`tillgate payouts bump {} --fee-rate N`", shown.item.payout_id));
         let remedy = if refusal.as_ref().is_some_and(|refusal| refusal.fee_may_help) {
             format!(" A higher fee: {higher}.")
         } else {
@@ -137,30 +158,46 @@ pub(super) fn bumped(view: &BumpedView) -> String {
     format!("{first}\n\n{}", payout(shown))
 }
 
-pub(super) fn abandoned(view: &AbandonedView) -> String {
+pub fn abandoned(view: &AbandonedView) -> String {
     let AbandonedView { payout: shown, replacement, refusal } = view;
-    let Some(VersionItem { fee, btc_tx_id, accepted, .. }) = replacement else { return payout(shown) };
-    let end = if *accepted { ".".to_owned() } else { format!(", but {}", not_accepted(refusal.as_ref())) };
-    format!("Transaction {btc_tx_id} pays the coins back for a fee of {} BTC{end}\n\n{}", fee.shown, payout(shown))
+    let Some(VersionItem { fee, btc_tx_id, accepted, .. }) = replacement else {
+        return payout(shown);
+    };
+    let end = if *accepted {
+        ".".to_owned()
+    } else {
+        format!(", but {}", not_accepted(refusal.as_ref()))
+    };
+    format!(
+        "Transaction {btc_tx_id} pays the coins back for a fee of {} BTC{end}\n\n{}",
+        fee.shown,
+        payout(shown)
+    )
 }
 
 /// The backend's refusal, or a clause that no node has accepted a transaction yet.
 fn no_node(refusal: Option<&RefusalView>) -> String {
-    refusal.map_or_else(|| "no node has accepted it yet".to_owned(), |refusal| refusal.message.to_string())
+    refusal.map_or_else(
+        || "no node has accepted it yet".to_owned(),
+        |refusal| refusal.message.to_string(),
+    )
 }
 
 /// A sentence that no node has accepted a stored transaction, and the reason.
 fn not_accepted(refusal: Option<&RefusalView>) -> String {
     let why = no_node(refusal);
-    format!("{why}. It is broadcast again after each block. Until a node accepts it, the earlier transaction stays.")
+    format!(
+        "{why}. It is broadcast again after each block. Until a node accepts it, the earlier transaction stays."
+    )
 }
 
-pub(super) fn abandon_estimate(view: &AbandonEstimateView) -> String {
-    let fee = view.fee.as_ref().map_or_else(|| "none".to_owned(), |fee| format!("{} BTC", fee.shown));
+pub fn abandon_estimate(view: &AbandonEstimateView) -> String {
+    let fee =
+        view.fee.as_ref().map_or_else(|| "none".to_owned(), |fee| format!("{} BTC", fee.shown));
     fields(&[("fee", fee), ("payouts", view.payouts.len().to_string())])
 }
 
-pub(super) fn bump_estimate(view: &BumpEstimateView) -> String {
+pub fn bump_estimate(view: &BumpEstimateView) -> String {
     let worth = view.worth.as_ref().map(|worth| format!(", {worth}")).unwrap_or_default();
     fields(&[
         ("fee now", format!("{} BTC", view.fee_now.shown)),
@@ -187,10 +224,9 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
     rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
     rows.extend(waits_for(item).map(|why| ("waits for", why)));
     rows.extend(item.stuck.as_ref().map(|stuck| ("stuck", stuck.message.to_string())));
-    rows.extend(
-        in_english(&item.failure_reason)
-            .map(|why| (if item.state == PayoutState::Failed { "failed because" } else { "ended because" }, why)),
-    );
+    rows.extend(in_english(&item.failure_reason).map(|why| {
+        (if item.state == PayoutState::Failed { "failed because" } else { "ended because" }, why)
+    }));
     if item.balance_short {
         rows.push(("balance", "too few coins were spendable at the request".to_owned()));
     }
@@ -231,8 +267,8 @@ fn refund_instead(alike: &AnomalyAlike) -> String {
     ))
 }
 
-/// The reason why a payout waits, with the remedy at the command line. Other fields of an answer are left unchanged,
-/// because they may hold text that others wrote.
+/// The reason why a payout waits, with the remedy at the command line. Other fields of an answer
+/// are left unchanged, because they may hold text that others wrote.
 fn waits_for(item: &PayoutItem) -> Option<String> {
     let cause = item.wait_cause.unwrap_or(WaitCause::Other);
     item.waits_for.as_ref().map(|reason| as_given(&cause.at_the_command_line(reason)))
@@ -261,20 +297,24 @@ fn versions(view: &PayoutView) -> String {
             one.time.clone(),
         ]);
     }
-    table.render(if view.item.made_elsewhere { "No transactions were made here." } else { "No transactions." })
+    table.render(if view.item.made_elsewhere {
+        "No transactions were made here."
+    } else {
+        "No transactions."
+    })
 }
 
-pub(super) fn released(view: &SenderView) -> String {
+pub fn released(view: &SenderView) -> String {
     let first = if view.released { "The sender continues." } else { "The sender was not on hold." };
     format!("{first} {}", waiting(view))
 }
 
-pub(super) fn dismissed(view: &AlarmsView) -> String {
+pub fn dismissed(view: &AlarmsView) -> String {
     let left = count(view.alarms.len() as u64, "alarm is", "alarms are");
     format!("The payout's alarms are dismissed. {left} left.\n")
 }
 
-pub(super) fn retried(view: &SenderView) -> String {
+pub fn retried(view: &SenderView) -> String {
     let first = if view.serving {
         "The secret store is asked again at once."
     } else {
@@ -285,7 +325,8 @@ pub(super) fn retried(view: &SenderView) -> String {
 
 fn waiting(view: &SenderView) -> String {
     let queued = count(view.payouts_queued, "payout waits", "payouts wait");
-    let serve = if view.serving || view.payouts_queued == 0 { "" } else { " `tillgate serve` sends them." };
+    let serve =
+        if view.serving || view.payouts_queued == 0 { "" } else { " `tillgate serve` sends them." };
     format!("{queued} to be sent.{serve}\n")
 }
 
@@ -293,7 +334,7 @@ fn in_english(told: &Option<Telling>) -> Option<String> {
     told.as_ref().map(ToString::to_string)
 }
 
-pub(super) fn estimate(view: &EstimateView) -> String {
+pub fn estimate(view: &EstimateView) -> String {
     let btc = |sum: &Option<BtcView>| sum.as_ref().map(|sum| format!("{} BTC", sum.shown));
     let rows = [
         ("amount", btc(&view.amount)),
@@ -304,6 +345,7 @@ pub(super) fn estimate(view: &EstimateView) -> String {
         ("problem", in_english(&view.amount_problem)),
         ("rate", in_english(&view.rate_problem).or_else(|| view.rate_shown.clone())),
     ];
-    let rows: Vec<_> = rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
+    let rows: Vec<_> =
+        rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
     fields(&rows)
 }

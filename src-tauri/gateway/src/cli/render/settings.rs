@@ -9,8 +9,9 @@ use crate::console::settings::{BACKEND_PASSWORD, SettingItem};
 /// The number of characters that are shown of an image's value, which would fill the screen.
 const VALUE_MAX: usize = 48;
 
-pub(super) fn settings(items: &[SettingItem]) -> String {
-    let mut table = Table::new(&[("setting", Left), ("value", Left), ("default", Left), ("about", Left)]);
+pub fn settings(items: &[SettingItem]) -> String {
+    let mut table =
+        Table::new(&[("setting", Left), ("value", Left), ("default", Left), ("about", Left)]);
     for item in items {
         // The allowed values are left out here: refusals and the JSON form have them.
         let about = item.about.split(" Must be ").next().unwrap_or_default();
@@ -19,17 +20,18 @@ pub(super) fn settings(items: &[SettingItem]) -> String {
     table.render("No settings.")
 }
 
-pub(super) fn setting(item: &SettingItem) -> String {
+pub fn setting(item: &SettingItem) -> String {
     format!("{} = {}\n", item.name, plain(&told(item)))
 }
 
 /// The value of one setting alone.
-pub(super) fn value(item: &SettingItem) -> String {
+pub fn value(item: &SettingItem) -> String {
     let value = if item.name == BACKEND_PASSWORD { told(item) } else { item.value.clone() };
     format!("{}\n", plain(&value))
 }
 
-/// The value, or for the password whether it is set. Its value is always empty, which would look unset.
+/// The value, or for the password whether it is set. Its value is always empty, which would look
+/// unset.
 fn told(item: &SettingItem) -> String {
     if item.name != BACKEND_PASSWORD {
         return shortened(&item.value);

@@ -10,7 +10,7 @@ use crate::console::doctor::DoctorView;
 use crate::console::status::{BackendItem, StatusView};
 use crate::gateway::WaitCause;
 
-pub(super) fn doctor(view: &DoctorView) -> String {
+pub fn doctor(view: &DoctorView) -> String {
     let mut table = Table::new(&[("", Left), ("check", Left), ("finding", Left)]);
     for check in &view.checks {
         let mark = if check.ok { "ok" } else { "!!" };
@@ -19,7 +19,7 @@ pub(super) fn doctor(view: &DoctorView) -> String {
     table.render("Nothing was checked.") + if view.ok { "All is well.\n" } else { "" }
 }
 
-pub(super) fn servers(view: &BackendTestView) -> String {
+pub fn servers(view: &BackendTestView) -> String {
     let mut table = Table::new(&[("", Left), ("server", Left), ("finding", Left)]);
     for server in &view.servers {
         let mark = if server.ok { "ok" } else { "!!" };
@@ -28,7 +28,7 @@ pub(super) fn servers(view: &BackendTestView) -> String {
     table.render("No server was asked.")
 }
 
-pub(super) fn status(view: &StatusView) -> String {
+pub fn status(view: &StatusView) -> String {
     let none = || "–".to_owned();
     let failing = match view.failing_servers.as_slice() {
         [] => view.failing_notifications.to_string(),
@@ -37,7 +37,14 @@ pub(super) fn status(view: &StatusView) -> String {
     let mut text = fields(&[
         ("environment", view.environment.clone()),
         ("version", view.version.clone()),
-        ("serving", if view.serving { "yes".to_owned() } else { "no: `tillgate serve` starts it".to_owned() }),
+        (
+            "serving",
+            if view.serving {
+                "yes".to_owned()
+            } else {
+                "no: `tillgate serve` starts it".to_owned()
+            },
+        ),
         ("API", view.api.clone().unwrap_or_else(none)),
         ("pages", view.pages.clone().unwrap_or_else(none)),
         ("clock", view.clock.clone()),
@@ -55,7 +62,11 @@ pub(super) fn status(view: &StatusView) -> String {
         ("failing notifications", failing),
         (
             "notifications signed",
-            if view.hmac_key { "yes".to_owned() } else { "no: `tillgate hmac-key rotate` makes a key".to_owned() },
+            if view.hmac_key {
+                "yes".to_owned()
+            } else {
+                "no: `tillgate hmac-key rotate` makes a key".to_owned()
+            },
         ),
         ("secrets", view.secrets.clone()),
     ]);
@@ -68,14 +79,21 @@ pub(super) fn status(view: &StatusView) -> String {
     text.push_str(&rates.render("No exchange rates."));
     for alarm in &view.alarms {
         let (message, id) = (plain(&alarm.message.message), plain(&alarm.payout_id));
-        text.push_str(&format!("\nALARM: {message}; once it is settled: `tillgate payouts dismiss {id}`\n"));
+        text.push_str(&format!(
+            "\nALARM: {message}; once it is settled: `tillgate payouts dismiss {id}`\n"
+        ));
     }
     for twin in &view.sender_hold_transactions {
         text.push_str(&format!("\nMADE BY ANOTHER COPY: {}\n", plain(&twin.at_the_command_line())));
     }
-    let unlisted = view.sender_hold_transactions_count.saturating_sub(view.sender_hold_transactions.len() as u64);
+    let unlisted = view
+        .sender_hold_transactions_count
+        .saturating_sub(view.sender_hold_transactions.len() as u64);
     if unlisted > 0 {
-        text.push_str(&format!("\n{} of another copy.\n", count(unlisted, "more transaction", "more transactions")));
+        text.push_str(&format!(
+            "\n{} of another copy.\n",
+            count(unlisted, "more transaction", "more transactions")
+        ));
     }
     for stuck in &view.stuck {
         text.push_str(&format!("\nSTUCK: {}\n", plain(&stuck.at_the_command_line())));
@@ -85,7 +103,8 @@ pub(super) fn status(view: &StatusView) -> String {
         let more = count(unnamed, "more payout is stuck", "more payouts are stuck");
         text.push_str(&format!("\n{more}: `tillgate payouts list` tells of each.\n"));
     }
-    let mut sources = Table::new(&[("rate source", Left), ("last answer", Left), ("age", Right), ("", Left)]);
+    let mut sources =
+        Table::new(&[("rate source", Left), ("last answer", Left), ("age", Right), ("", Left)]);
     for source in &view.rate_sources {
         sources.row([
             source.name.clone(),
@@ -128,7 +147,9 @@ fn payouts_to_send(view: &StatusView) -> String {
             let cause = view.sender_wait_cause.unwrap_or(WaitCause::Other);
             format!("{queued}: {}", cause.at_the_command_line(reason))
         }
-        None => format!("{queued}: each is sent in its turn, or once a node accepts its transaction"),
+        None => {
+            format!("{queued}: each is sent in its turn, or once a node accepts its transaction")
+        }
     }
 }
 
@@ -158,21 +179,27 @@ fn chain(view: &StatusView) -> String {
     match (&view.chain_error, &view.catching_up, &view.chain_looked_at) {
         (Some(error), ..) => format!("NOT WATCHED: {error}"),
         (None, ..) if view.backend.is_none() => {
-            let example = "`tillgate settings set backendUrl http://127.0.0.1:8332` (your node's address)";
-            format!("NOT WATCHED: no Bitcoin backend is set: {example}, and backendCookieFile or backendUser")
+            let example =
+                "`tillgate settings set backendUrl http://127.0.0.1:8332` (your node's address)";
+            format!(
+                "NOT WATCHED: no Bitcoin backend is set: {example}, and backendCookieFile or backendUser"
+            )
         }
         (None, Some(catching_up), _) => format!("BEHIND: {catching_up}"),
         (None, None, _) if view.serving => "watched".to_owned(),
-        (None, None, None) => format!("NOT WATCHED: the chain was never looked at, and no gateway runs: {remedy}"),
+        (None, None, None) => {
+            format!("NOT WATCHED: the chain was never looked at, and no gateway runs: {remedy}")
+        }
         (None, None, Some(_)) => format!("NOT WATCHED: no gateway runs: {remedy}"),
     }
 }
 
 fn sender(view: &StatusView) -> String {
     match &view.sender_hold {
-        Some(reason) => {
-            view.sender_hold_cause.unwrap_or(WaitCause::Hold).at_the_command_line(&format!("HOLDS: {reason}"))
-        }
+        Some(reason) => view
+            .sender_hold_cause
+            .unwrap_or(WaitCause::Hold)
+            .at_the_command_line(&format!("HOLDS: {reason}")),
         None if !view.has_wallet => {
             "sends nothing: there is no wallet yet: `tillgate wallet create` makes one".to_owned()
         }

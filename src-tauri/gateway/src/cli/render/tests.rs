@@ -42,7 +42,9 @@ fn payment_view(why_invalid: &str, still_due: Value, overpaid_by: Value) -> Valu
 
 /// The line that begins with this name.
 fn line<'a>(text: &'a str, name: &str) -> &'a str {
-    text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no line {name} in {text}"))
+    text.lines()
+        .find(|line| line.starts_with(name))
+        .unwrap_or_else(|| panic!("no line {name} in {text}"))
 }
 
 #[test]
@@ -54,10 +56,13 @@ fn an_invalid_payment_says_why() {
         ("WITHDRAWN", "INVALID (Coins withdrawn)"),
     ] {
         let list = ListPayments { limit: 10, ..ListPayments::default() };
-        let text = render(&list.into(), json!({"items": [listed_payment(why)], "itemsCount": 1})).unwrap();
+        let text =
+            render(&list.into(), json!({"items": [listed_payment(why)], "itemsCount": 1})).unwrap();
         assert!(text.contains(said), "{text}");
         let show = ShowPayment { payment_id: "c80af47a".to_owned() };
-        let text = render(&show.into(), payment_view(why, sum("0.10000000", "0.10000000"), Value::Null)).unwrap();
+        let text =
+            render(&show.into(), payment_view(why, sum("0.10000000", "0.10000000"), Value::Null))
+                .unwrap();
         assert!(line(&text, "state").ends_with(said), "{text}");
         assert!(line(&text, "2026-01-12T12:40:20.000Z").contains(said), "{text}");
     }
@@ -73,8 +78,13 @@ fn sums_have_separators_and_a_surplus_is_not_negative() {
     assert!(line(&text, "price").ends_with("80,000.00 USD"), "{text}");
     assert!(line(&text, "amount").ends_with("at 65,000 USD"), "{text}");
     assert!(line(&text, "paid").ends_with("1,234.50000000 BTC, 80,242,500.00 USD"), "{text}");
-    let text = render(&show(), payment_view("SHORT_PAID", sum("0.10000000", "0.10000000"), Value::Null)).unwrap();
-    assert!(line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"), "{text}");
+    let text =
+        render(&show(), payment_view("SHORT_PAID", sum("0.10000000", "0.10000000"), Value::Null))
+            .unwrap();
+    assert!(
+        line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"),
+        "{text}"
+    );
 }
 
 /// A sentence as a view holds it.
@@ -104,37 +114,58 @@ fn status_with(told: Value) -> String {
 fn the_status_says_that_no_gateway_watches_the_chain() {
     let text = status_with(json!({}));
     assert!(line(&text, "backend").ends_with("built-in sandbox"), "{text}");
-    assert!(line(&text, "last look").ends_with("2026-01-12T12:06:19.000Z, up to block 7"), "{text}");
-    assert!(line(&text, "chain").ends_with(" watched") && line(&text, "sender ").ends_with("ready"), "{text}");
+    assert!(
+        line(&text, "last look").ends_with("2026-01-12T12:06:19.000Z, up to block 7"),
+        "{text}"
+    );
+    assert!(
+        line(&text, "chain").ends_with(" watched") && line(&text, "sender ").ends_with("ready"),
+        "{text}"
+    );
 
     let text = status_with(json!({"hasWallet": false}));
     assert!(
-        line(&text, "sender ").contains("sends nothing: there is no wallet yet: `tillgate wallet create`"),
+        line(&text, "sender ")
+            .contains("sends nothing: there is no wallet yet: `tillgate wallet create`"),
         "{text}"
     );
 
     let text = status_with(json!({"serving": false}));
-    assert!(line(&text, "chain").contains("NOT WATCHED: no gateway runs: `tillgate serve`"), "{text}");
+    assert!(
+        line(&text, "chain").contains("NOT WATCHED: no gateway runs: `tillgate serve`"),
+        "{text}"
+    );
     assert!(line(&text, "sender ").contains("no gateway runs; `tillgate serve`"), "{text}");
 
     let text = status_with(json!({"serving": false, "chainLookedAt": null, "chainHeight": 0}));
     assert!(line(&text, "last look").ends_with("never"), "{text}");
-    assert!(line(&text, "chain").contains("NOT WATCHED: the chain was never looked at, and no gateway runs"), "{text}");
+    assert!(
+        line(&text, "chain")
+            .contains("NOT WATCHED: the chain was never looked at, and no gateway runs"),
+        "{text}"
+    );
 
-    let text = status_with(json!({"serving": false, "chainLookedAt": null, "backend": null, "sandbox": false}));
+    let text = status_with(
+        json!({"serving": false, "chainLookedAt": null, "backend": null, "sandbox": false}),
+    );
     assert!(line(&text, "chain").contains("NOT WATCHED: no Bitcoin backend is set"), "{text}");
 }
 
 #[test]
 fn the_status_names_the_servers_that_show_the_chain() {
     let backend = |kind: &str, servers: Value, zmq: Value| {
-        let text = status_with(json!({"backend": {"kind": kind, "servers": servers, "zmq": zmq}, "sandbox": false}));
+        let text = status_with(
+            json!({"backend": {"kind": kind, "servers": servers, "zmq": zmq}, "sandbox": false}),
+        );
         line(&text, "backend").to_owned()
     };
     let told = backend("core", json!(["127.0.0.1:8332"]), Value::Null);
     assert!(told.ends_with("Bitcoin Core at 127.0.0.1:8332, without ZMQ"), "{told}");
     let told = backend("core", json!(["127.0.0.1:8332"]), json!("127.0.0.1:28332"));
-    assert!(told.ends_with("Bitcoin Core at 127.0.0.1:8332, notifies by ZMQ at 127.0.0.1:28332"), "{told}");
+    assert!(
+        told.ends_with("Bitcoin Core at 127.0.0.1:8332, notifies by ZMQ at 127.0.0.1:28332"),
+        "{told}"
+    );
     let told = backend("electrum", json!(["a.example:50002", "b.example:50002"]), Value::Null);
     assert!(told.ends_with("Electrum at a.example:50002, then b.example:50002"), "{told}");
 }
@@ -149,13 +180,20 @@ fn the_status_shows_reversals_failures_and_waiting_payouts() {
         "offersWaiting": 3, "payoutsQueued": 1, "senderWaitsFor": said("the network asks for 300 sat/vB"),
         "senderWaitCause": "FEES", "balance": sum("0.50000000", "0.50000000")}));
     assert!(line(&text, "open reversals").contains('2'), "{text}");
-    assert!(line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"), "{text}");
+    assert!(
+        line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"),
+        "{text}"
+    );
     assert!(line(&text, "USD").contains("65,000  fresh"), "{text}");
     assert!(line(&text, "kraken").ends_with("2026-01-12T12:06:02Z  18 s  answers"), "{text}");
     assert!(line(&text, "mempool").ends_with("FAILS: the server answered 502"), "{text}");
     assert!(line(&text, "shops' offers").contains("3: `tillgate payouts list"), "{text}");
     let to_send = line(&text, "payouts to send");
-    assert!(to_send.contains("1: the network asks for 300 sat/vB; wait, or raise the cap with `tillgate"), "{text}");
+    assert!(
+        to_send
+            .contains("1: the network asks for 300 sat/vB; wait, or raise the cap with `tillgate"),
+        "{text}"
+    );
     assert!(line(&text, "balance").ends_with("0.50000000 BTC"), "{text}");
 }
 
@@ -171,7 +209,9 @@ fn the_status_says_why_payouts_wait_if_any_wait() {
         told(json!({"payoutsQueued": 2}))
             .ends_with("2: each is sent in its turn, or once a node accepts its transaction")
     );
-    assert!(told(json!({"payoutsQueued": 2, "serving": false})).ends_with("2: see the line “sender”"));
+    assert!(
+        told(json!({"payoutsQueued": 2, "serving": false})).ends_with("2: see the line “sender”")
+    );
     let held = json!({"payoutsQueued": 2, "senderHold": said("a copy"), "senderWaitsFor": said("a copy"), "senderWaitCause": "HOLD"});
     assert!(told(held).ends_with("2: see the line “sender”"));
 }
@@ -198,10 +238,14 @@ fn revoking_a_key_names_its_payouts_and_how_to_find_them() {
     assert_eq!(revoked(0, 0), "The key till is revoked: it is refused from now on.\n");
     let text = revoked(1, 2);
     assert!(
-        text.contains("1 offer of this key waits for approval") && text.contains("2 approved payouts of this key"),
+        text.contains("1 offer of this key waits for approval")
+            && text.contains("2 approved payouts of this key"),
         "{text}"
     );
-    assert!(text.contains("payouts abandon ID") && text.contains("payouts list --search till"), "{text}");
+    assert!(
+        text.contains("payouts abandon ID") && text.contains("payouts list --search till"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -224,9 +268,13 @@ fn a_logo_is_shortened_in_lists_and_whole_when_asked_for() {
     let name = || "merchantLogo".to_owned();
     let set = SetSetting { name: name(), value: value.clone() };
     let text = render(&set.into(), view.clone()).unwrap();
-    assert!(text.starts_with("merchantLogo = data:image/png;base64,AAA") && text.len() < 80, "{text}");
+    assert!(
+        text.starts_with("merchantLogo = data:image/png;base64,AAA") && text.len() < 80,
+        "{text}"
+    );
     let hosts = format!("{}.example", "a".repeat(60));
-    let hosts_view = json!({"name": "allowedHosts", "value": hosts, "default": "", "about": "Names."});
+    let hosts_view =
+        json!({"name": "allowedHosts", "value": hosts, "default": "", "about": "Names."});
     let set = SetSetting { name: "allowedHosts".to_owned(), value: hosts.clone() };
     assert_eq!(
         render(&set.into(), hosts_view).unwrap(),
@@ -239,10 +287,14 @@ fn a_logo_is_shortened_in_lists_and_whole_when_asked_for() {
 
 #[test]
 fn a_stored_password_does_not_look_unset() {
-    let item = |name: &str| json!({"name": name, "value": "", "default": "", "about": "What it is."});
+    let item =
+        |name: &str| json!({"name": name, "value": "", "default": "", "about": "What it is."});
     let set = SetSetting { name: "backendPassword".to_owned(), value: String::new() };
     let told = render(&set.into(), item("backendPassword")).unwrap();
-    assert_eq!(told, "backendPassword = (not shown)\n", "a gateway of an earlier version sends no isSet");
+    assert_eq!(
+        told, "backendPassword = (not shown)\n",
+        "a gateway of an earlier version sends no isSet"
+    );
     for (is_set, told) in [(true, "(set, not shown)\n"), (false, "(not set)\n")] {
         let mut item = item("backendPassword");
         item["isSet"] = json!(is_set);
@@ -252,5 +304,8 @@ fn a_stored_password_does_not_look_unset() {
     let other = SetSetting { name: "publicUrl".to_owned(), value: String::new() };
     assert_eq!(render(&other.into(), item("publicUrl")).unwrap(), "publicUrl = \n");
     let list = json!({"items": [item("backendPassword")], "itemsCount": 1});
-    assert!(line(&render(&ListSettings {}.into(), list).unwrap(), "backendPassword").contains("(not shown)"));
+    assert!(
+        line(&render(&ListSettings {}.into(), list).unwrap(), "backendPassword")
+            .contains("(not shown)")
+    );
 }

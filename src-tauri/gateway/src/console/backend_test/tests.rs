@@ -56,7 +56,10 @@ async fn a_test_reports_the_nodes_chain_and_saves_nothing() {
     assert_eq!(server["network"], "regtest");
     assert_eq!(server["prunedFrom"], 2);
     assert_eq!(server["software"], "/Tillgate's sandbox:0.1.0/");
-    assert_eq!(server["message"]["message"], format!("the backend answers, its best block is {height}"));
+    assert_eq!(
+        server["message"]["message"],
+        format!("the backend answers, its best block is {height}")
+    );
     assert!(server["tipTime"].as_str().unwrap().ends_with('Z'));
     assert_eq!(settings(&world), before);
     for call in ["getrawmempool", "getblock"] {
@@ -98,7 +101,10 @@ async fn each_of_several_servers_has_its_own_result_and_remedy() {
     let server = &told["servers"][1];
     assert_eq!((&server["ok"], &server["height"]), (&json!(false), &Value::Null));
     let message = server["message"]["message"].as_str().unwrap();
-    assert!(message.starts_with("the Bitcoin backend cannot be asked: ") && message.contains("start"), "{message}");
+    assert!(
+        message.starts_with("the Bitcoin backend cannot be asked: ") && message.contains("start"),
+        "{message}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,9 +113,13 @@ async fn another_network_and_a_refused_password_are_named() {
     let node = node(&world);
     node.misbehave(CoreFault::OtherNetwork(bitcoin::Network::Signet));
     let told = tested(&world, of_node(&node)).await.unwrap();
-    assert!(told["servers"][0]["message"]["message"].as_str().unwrap().contains("signet"), "{told}");
+    assert!(
+        told["servers"][0]["message"]["message"].as_str().unwrap().contains("signet"),
+        "{told}"
+    );
     node.misbehave(None);
-    let form = json!({"backendUrl": node.url(), "backendUser": "ada", "backendPassword": "wrong one"});
+    let form =
+        json!({"backendUrl": node.url(), "backendUser": "ada", "backendPassword": "wrong one"});
     let told = tested(&world, form).await.unwrap();
     let message = told["servers"][0]["message"]["message"].as_str().unwrap();
     assert!(message.contains("backendUser") && !message.contains("wrong one"), "{message}");
@@ -125,8 +135,15 @@ async fn an_unknown_certificate_is_shown_and_accepted_once_pinned() {
     assert_eq!(told["ok"], false);
     let fingerprint = told["servers"][0]["fingerprint"].as_str().unwrap().to_owned();
     let pairs: Vec<&str> = fingerprint.split(':').collect();
-    assert_eq!(pairs.len(), 32, "the fingerprint has 32 pairs, as openssl prints it: {fingerprint}");
-    assert!(pairs.iter().all(|pair| pair.len() == 2 && *pair == pair.to_uppercase()), "{fingerprint}");
+    assert_eq!(
+        pairs.len(),
+        32,
+        "the fingerprint has 32 pairs, as openssl prints it: {fingerprint}"
+    );
+    assert!(
+        pairs.iter().all(|pair| pair.len() == 2 && *pair == pair.to_uppercase()),
+        "{fingerprint}"
+    );
     form["backendCertificate"] = json!("ab".repeat(32));
     let told = tested(&world, form.clone()).await.unwrap();
     assert_eq!(
@@ -134,7 +151,10 @@ async fn an_unknown_certificate_is_shown_and_accepted_once_pinned() {
         Value::Null,
         "a changed certificate is not offered for pinning: {told}"
     );
-    assert!(told["servers"][0]["message"]["message"].as_str().unwrap().contains("listening in"), "{told}");
+    assert!(
+        told["servers"][0]["message"]["message"].as_str().unwrap().contains("listening in"),
+        "{told}"
+    );
     form["backendCertificate"] = json!(fingerprint);
     let told = tested(&world, form).await.unwrap();
     assert_eq!(told["ok"], true, "{told}");
@@ -149,7 +169,10 @@ async fn an_impossible_setting_is_an_error_of_its_field() {
         (json!({"backendUrl": ""}), "backendUrl"),
         (json!({"backendUrl": "tcp://127.0.0.1:50001"}), "backendUrl"),
         (json!({"backendUrl": "nonsense"}), "backendUrl"),
-        (json!({"backendUrl": "http://127.0.0.1:1", "backendCookieFile": "relative"}), "backendCookieFile"),
+        (
+            json!({"backendUrl": "http://127.0.0.1:1", "backendCookieFile": "relative"}),
+            "backendCookieFile",
+        ),
         (json!({"backendUrl": "http://127.0.0.1:1", "proxy": "ftp://x"}), "proxy"),
         (
             json!({"backend": "electrum", "backendUrl": "ssl://a.example:1", "backendCertificate": "ab"}),
@@ -166,8 +189,10 @@ async fn an_impossible_setting_is_an_error_of_its_field() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_cannot_be_tested_in_the_sandbox() {
     let world = World::opened(tempfile::tempdir().unwrap()).await;
-    let refused =
-        tested(&world, json!({"backendUrl": "http://127.0.0.1:1", "backendUser": "ada", "backendPassword": "x"}));
+    let refused = tested(
+        &world,
+        json!({"backendUrl": "http://127.0.0.1:1", "backendUser": "ada", "backendPassword": "x"}),
+    );
     assert!(refused.await.unwrap_err().message.contains("settings set network"));
 }
 

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 /// The result of a check. Both `Ok` and `Err` hold a sentence for people.
-pub(super) type Finding = Result<String, String>;
+pub type Finding = Result<String, String>;
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct CheckItem {
-    /// The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`, `payouts`, `stuck`, `alarms`, `backups`, `restore`; `folder`, `lock` and others if the gateway could not
-    /// be opened.
+    /// The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`,
+    /// `database`, `notifications`, `payouts`, `stuck`, `alarms`, `backups`, `restore`; `folder`,
+    /// `lock` and others if the gateway could not be opened.
     pub name: String,
     /// Whether the check passed.
     pub ok: bool,
@@ -20,7 +20,7 @@ pub struct CheckItem {
     pub message: String,
 }
 
-pub(super) fn check(name: &str, finding: Finding) -> CheckItem {
+pub fn check(name: &str, finding: Finding) -> CheckItem {
     let ok = finding.is_ok();
     let message = match finding {
         Ok(message) | Err(message) => message,

@@ -1,4 +1,5 @@
-//! The doctor's checks of the machine: its clock, its disk, the permissions of the files, the ports.
+//! The doctor's checks of the machine: its clock, its disk, the permissions of the files, the
+//! ports.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -11,12 +12,14 @@ use tillgate_machine::{ballast, data_dir};
 use super::check::Finding;
 use crate::gateway::Gateway;
 
-/// A wall clock that differs from the gateway's by more than this was changed, or runs too fast or too slow.
+/// A wall clock that differs from the gateway's by more than this was changed, or runs too fast or
+/// too slow.
 const CLOCK_OFF_MAX_MS: i64 = 60_000;
 
-pub(super) fn clock(gateway: &Gateway) -> Finding {
+pub fn clock(gateway: &Gateway) -> Finding {
     let offset_ms = gateway.clock_offset_ms.load(std::sync::atomic::Ordering::SeqCst);
-    let off_ms = gateway.clock.now().ms().saturating_sub(offset_ms).saturating_sub(machine_now().ms());
+    let off_ms =
+        gateway.clock.now().ms().saturating_sub(offset_ms).saturating_sub(machine_now().ms());
     if off_ms.saturating_abs() > CLOCK_OFF_MAX_MS {
         let seconds = off_ms.saturating_abs() / 1_000;
         return Err(format!(
@@ -30,7 +33,7 @@ pub(super) fn clock(gateway: &Gateway) -> Finding {
     Ok(format!("the clock runs evenly; it shows {}", now.iso_seconds()))
 }
 
-pub(super) fn disk(disk: &Disk) -> Finding {
+pub fn disk(disk: &Disk) -> Finding {
     let Some(free) = disk.free_bytes() else {
         return Ok("the system does not report the free space of the disk".to_owned());
     };
@@ -42,12 +45,14 @@ pub(super) fn disk(disk: &Disk) -> Finding {
             disk.folder().display()
         )
     });
-    let wrong: Vec<String> =
-        too_little.into_iter().chain(ballast::given_up(disk.folder()).map(|it| it.to_string())).collect();
+    let wrong: Vec<String> = too_little
+        .into_iter()
+        .chain(ballast::given_up(disk.folder()).map(|it| it.to_string()))
+        .collect();
     if wrong.is_empty() { Ok(format!("{free_mb} MB are free")) } else { Err(wrong.join("; ")) }
 }
 
-pub(super) fn permissions(folder: &Path) -> Finding {
+pub fn permissions(folder: &Path) -> Finding {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -61,15 +66,22 @@ pub(super) fn permissions(folder: &Path) -> Finding {
         }
         let is_open = |path: &PathBuf| match std::fs::metadata(path) {
             Ok(metadata) => metadata.permissions().mode() & 0o077 != 0,
-            // SQLite removes its temporary files, so this file may be gone since the folder was listed.
+            // SQLite removes its temporary files, so this file may be gone since the folder was
+            // listed.
             Err(_) => false,
         };
         if let Some(path) = files.iter().find(|path| is_open(path)) {
-            return Err(format!("other users can access {}: chmod -R go-rwx {}", path.display(), folder.display()));
+            return Err(format!(
+                "other users can access {}: chmod -R go-rwx {}",
+                path.display(),
+                folder.display()
+            ));
         }
         if let Some(path) = data_dir::unit_files().iter().find(|path| is_open(path)) {
             let path = path.display();
-            return Err(format!("other users can access {path}, which may hold a passphrase: chmod go-rwx {path}"));
+            return Err(format!(
+                "other users can access {path}, which may hold a passphrase: chmod go-rwx {path}"
+            ));
         }
         Ok("only its owner can access the data directory".to_owned())
     }
@@ -80,19 +92,19 @@ pub(super) fn permissions(folder: &Path) -> Finding {
     }
 }
 
-pub(super) fn ports(gateway: &Gateway) -> Finding {
+pub fn ports(gateway: &Gateway) -> Finding {
     match gateway.served.get() {
         Some(served) => Ok(format!("the API is served at {}", served.api)),
         None => free_port(gateway.environment),
     }
 }
 
-pub(super) fn free_port(environment: Environment) -> Finding {
+pub fn free_port(environment: Environment) -> Finding {
     let port = environment.default_port();
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
         Ok(_) => Ok(format!("the default port {port} is free")),
-        Err(error) => {
-            Err(format!("the default port {port} cannot be used ({error}): serve with --listen 127.0.0.1:PORT"))
-        }
+        Err(error) => Err(format!(
+            "the default port {port} cannot be used ({error}): serve with --listen 127.0.0.1:PORT"
+        )),
     }
 }

@@ -33,8 +33,10 @@ pub struct PaymentsNarrowing {
 
 impl PaymentsNarrowing {
     /// The filter; `None` if every payment matches.
-    pub(super) fn filter(self) -> Option<PaymentFilter> {
-        let typed = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    pub fn filter(self) -> Option<PaymentFilter> {
+        let typed = |text: Option<String>| {
+            text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+        };
         let filter = PaymentFilter {
             states: self.states,
             from: self.from.map(Timestamp::from_ms),
@@ -50,8 +52,8 @@ impl PaymentsNarrowing {
     }
 }
 
-/// The filter with a search. A whole transaction id or address has an index; any other text is searched for in all
-/// payments.
+/// The filter with a search. A whole transaction id or address has an index; any other text is
+/// searched for in all payments.
 fn searched(filter: PaymentFilter, search: String) -> PaymentFilter {
     if let Ok(txid) = search.parse::<Txid>() {
         return PaymentFilter { txid: Some(txid), ..filter };

@@ -72,7 +72,11 @@ impl Ask for PaymentsSheet {
     }
 }
 
-async fn page(asked: PaymentsSheet, by: &Asker<'_>, limit: u32) -> Result<PaymentsSheetPage, CommandError> {
+async fn page(
+    asked: PaymentsSheet,
+    by: &Asker<'_>,
+    limit: u32,
+) -> Result<PaymentsSheetPage, CommandError> {
     let PaymentsSheet { narrowing, locale, after } = asked;
     let filter = narrowing.filter().unwrap_or_default();
     let sheet = Sheet::of(locale.as_deref());
@@ -137,7 +141,8 @@ mod tests {
         assert_eq!(after, None, "the third page is the last one");
         let lines: Vec<&str> = all.lines().collect();
         assert_eq!((lines.len(), lines[0]), (6, HEADING.join(",").as_str()), "{all}");
-        let ids: std::collections::BTreeSet<_> = lines[1..].iter().map(|line| line.rsplit(',').next()).collect();
+        let ids: std::collections::BTreeSet<_> =
+            lines[1..].iter().map(|line| line.rsplit(',').next()).collect();
         assert_eq!(ids.len(), 5, "{all}");
         assert!(lines[1].contains(",NEW,10.00,USD,"), "{all}");
     }
@@ -153,7 +158,11 @@ mod tests {
         let line_of = |id: &str| table.lines().find(|line| line.ends_with(id)).unwrap().to_owned();
         let paid = line_of(&paid.payment.id.to_string());
         assert!(txids.iter().all(|txid| paid.contains(txid.as_str())), "{table}");
-        assert_eq!(paid.split(',').nth(13).unwrap().len(), 2 * 64 + 1, "a blank separates them: {paid}");
+        assert_eq!(
+            paid.split(',').nth(13).unwrap().len(),
+            2 * 64 + 1,
+            "a blank separates them: {paid}"
+        );
         let unpaid = unpaid.payment.id.to_string();
         assert!(line_of(&unpaid).ends_with(&format!(",,false,{unpaid}")), "{table}");
     }

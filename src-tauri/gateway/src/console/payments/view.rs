@@ -34,7 +34,8 @@ pub struct PaymentItem {
     pub paid: BtcView,
     /// The sum paid beyond the amount; absent unless that is too much.
     pub overpaid_by: Option<BtcView>,
-    /// The name of the API key that created it, or the merchant's name for a payment created by a person.
+    /// The name of the API key that created it, or the merchant's name for a payment created by a
+    /// person.
     pub label: String,
     /// The message for the customer.
     pub message: String,
@@ -57,7 +58,8 @@ pub struct PaymentItem {
     pub paid_worth: FiatView,
     /// The reason why it is INVALID; absent in every other state.
     pub why_invalid: Option<WhyInvalid>,
-    /// The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED; otherwise 0.
+    /// The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED;
+    /// otherwise 0.
     pub confirmations: u32,
     /// The number of confirmations that make it CONFIRMED.
     pub confirmations_wanted: u32,
@@ -73,12 +75,14 @@ pub struct PaymentView {
     pub item: PaymentItem,
     /// The address to pay to.
     pub address: String,
-    /// Whether the address has more transactions than the server reports, so that its coins are not seen.
+    /// Whether the address has more transactions than the server reports, so that its coins are not
+    /// seen.
     #[serde(default)]
     pub is_unreported: bool,
     /// The derivation index of the address in the external keychain.
     pub address_index: u32,
-    /// The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent without a wallet.
+    /// The path from the wallet's master key to the address's key, `m/84'/0'/0'/0/17`; absent
+    /// without a wallet.
     pub address_path: Option<String>,
     /// The payment's exchange rate, with 4 decimals.
     pub exchange_rate: String,
@@ -131,7 +135,8 @@ pub struct Uncounted {
     pub worth: FiatView,
 }
 
-/// The sums of the sandbox buttons that pay a payment. They are computed here, because the panel computes no sums.
+/// The sums of the sandbox buttons that pay a payment. They are computed here, because the panel
+/// computes no sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -161,7 +166,6 @@ pub struct TransactionItem {
     pub time: String,
 }
 
-/// The cause of a payment's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 #[ts(export)]
@@ -177,8 +181,9 @@ pub enum ChangeCause {
 }
 
 impl ChangeCause {
-    /// The cause of a change. `is_withdrawal` means that coins which had counted were gone after it.
-    pub(super) const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
+    /// The cause of a change. `is_withdrawal` means that coins which had counted were gone after
+    /// it.
+    pub const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
         match cause {
             _ if is_withdrawal => Self::Withdrawn,
             payment::Cause::Chain => Self::Chain,
@@ -188,7 +193,6 @@ impl ChangeCause {
     }
 }
 
-/// One change of a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -209,10 +213,15 @@ pub struct HistoryItem {
 }
 
 impl PaymentItem {
-    pub fn of(reader: &Reader<'_>, row: &tillgate_store::payments::PaymentRow) -> Result<Self, StoreError> {
+    pub fn of(
+        reader: &Reader<'_>,
+        row: &tillgate_store::payments::PaymentRow,
+    ) -> Result<Self, StoreError> {
         let payment = &row.payment;
         let confirmations = match payment.state {
-            PaymentState::Unconfirmed => least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?),
+            PaymentState::Unconfirmed => {
+                least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?)
+            }
             PaymentState::New
             | PaymentState::Underpaid
             | PaymentState::Confirmed
@@ -226,13 +235,15 @@ impl PaymentItem {
             state: payment.state,
             amount: BtcView::of_sats(payment.amount_sats),
             paid: BtcView::of_sats(payment.paid_sats),
-            overpaid_by: (payment.surplus_sats() > 0).then(|| BtcView::of_sats(payment.surplus_sats())),
+            overpaid_by: (payment.surplus_sats() > 0)
+                .then(|| BtcView::of_sats(payment.surplus_sats())),
             label: row.label.clone(),
             message: row.message.clone(),
             merchant_transaction_id: row.merchant_transaction_id.clone(),
             creation_time: payment.created_at.iso_seconds(),
             expiration_time: payment.expires_at.iso_seconds(),
-            open_anomalies: u32::try_from(reader.open_anomalies_count(Some(row.seq))?).unwrap_or(u32::MAX),
+            open_anomalies: u32::try_from(reader.open_anomalies_count(Some(row.seq))?)
+                .unwrap_or(u32::MAX),
             price: FiatView::of(payment.price_minor, payment.currency),
             paid_worth: FiatView::of(payment.paid_minor(), payment.currency),
             why_invalid: payment.why_invalid(),
@@ -244,7 +255,11 @@ impl PaymentItem {
 
 impl PaymentView {
     /// The view of the payment with this id; `None` if the id is unknown.
-    pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
+    pub fn find(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        id: &Id,
+    ) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
         let payment = &row.payment;
         let receipts = reader.receipts(row.seq)?;
@@ -264,10 +279,18 @@ impl PaymentView {
                 .get()
                 .map(|wallet| wallet.keychains.path(Keychain::External, row.derivation_index)),
             exchange_rate: payment.rate.format(),
-            payment_address: payment_uri(&row.address, payment.amount_sats, &row.label, &row.message),
+            payment_address: payment_uri(
+                &row.address,
+                payment.amount_sats,
+                &row.label,
+                &row.message,
+            ),
             payment_page_url: gateway.page_of(&payment.id),
             still_due: (remaining > 0).then(|| BtcView::of(remaining)),
-            difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),
+            difference_worth: FiatView::of(
+                payment.remaining_minor().saturating_abs(),
+                payment.currency,
+            ),
             exchange_rate_shown: payment.rate.show(),
             certificate: reader.rate_of_payment(row.seq)?.map(CertificateView::from),
             qr_svg: qr::svg(&qr_uri(&row.address, payment.asked_sats())),
@@ -278,7 +301,10 @@ impl PaymentView {
             uncounted: Uncounted::of(payment, &receipts),
             sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment)),
             labels: reader.labels_of_payment(row.seq, &row.address, &txids)?,
-            transactions: receipts.iter().map(|receipt| TransactionItem::of(receipt, tip_height)).collect(),
+            transactions: receipts
+                .iter()
+                .map(|receipt| TransactionItem::of(receipt, tip_height))
+                .collect(),
             history: HistoryItem::all(payment.too_much_sats(), &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryItem::from).collect(),
             anomalies: anomalies.iter().map(|row| AnomalyItem::of(gateway, row, &about)).collect(),
@@ -290,10 +316,14 @@ impl Uncounted {
     /// The coins that do not count; `None` if all coins at the payment's address count.
     fn of(payment: &Payment, receipts: &[Receipt]) -> Option<Self> {
         let there = receipts.iter().filter(|receipt| !receipt.gone);
-        let uncounted = there.map(|receipt| receipt.amount_sats.saturating_sub(receipt.counted_sats));
+        let uncounted =
+            there.map(|receipt| receipt.amount_sats.saturating_sub(receipt.counted_sats));
         let sats = uncounted.fold(0, u64::saturating_add);
         let worth = Payment { paid_sats: sats, ..payment.clone() }.paid_minor();
-        (sats > 0).then(|| Self { coins: BtcView::of_sats(sats), worth: FiatView::of(worth, payment.currency) })
+        (sats > 0).then(|| Self {
+            coins: BtcView::of_sats(sats),
+            worth: FiatView::of(worth, payment.currency),
+        })
     }
 }
 
@@ -306,7 +336,9 @@ impl SandboxAmounts {
         Self {
             exact: (owed_sats > 0).then(|| BtcView::of_sats(payment.asked_sats())),
             part: (half_sats >= dust_limit_sats).then(|| BtcView::of_sats(half_sats)),
-            too_much: BtcView::of_sats(owed_sats.saturating_add((payment.amount_sats / 2).max(dust_limit_sats))),
+            too_much: BtcView::of_sats(
+                owed_sats.saturating_add((payment.amount_sats / 2).max(dust_limit_sats)),
+            ),
         }
     }
 }
@@ -339,7 +371,12 @@ impl HistoryItem {
                 paid: BtcView::of_sats(change.paid_sats),
                 cause: ChangeCause::of(change.cause, withdrawn),
                 conflict: change.conflict,
-                why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, too_much_sats, change.paid_sats),
+                why_invalid: payment::WhyInvalid::of(
+                    change.to,
+                    was_confirmed,
+                    too_much_sats,
+                    change.paid_sats,
+                ),
             });
             paid_before = change.paid_sats;
             was_confirmed |= change.to == PaymentState::Confirmed;
@@ -358,12 +395,20 @@ mod tests {
     use super::*;
     use crate::testing::{HALF_AN_HOUR_MS, World};
 
-    /// The sums `exact`, `part` and `too_much` for a payment of `amount_sats` that received `paid_sats`.
+    /// The sums `exact`, `part` and `too_much` for a payment of `amount_sats` that received
+    /// `paid_sats`.
     fn offered(amount_sats: u64, paid_sats: u64) -> (Option<i64>, Option<i64>, i64) {
         let rate = Rate::parse("65000").unwrap();
-        let price = Price { minor: 1_000, currency: Currency::USD, rate, amount_sats, dust_limit_sats: 294 };
+        let price = Price {
+            minor: 1_000,
+            currency: Currency::USD,
+            rate,
+            amount_sats,
+            dust_limit_sats: 294,
+        };
         let now = Timestamp::from_ms(0);
-        let opened = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
+        let opened =
+            Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
         let amounts = SandboxAmounts::of(&Payment { paid_sats, ..opened });
         (amounts.exact.map(|sum| sum.sats), amounts.part.map(|sum| sum.sats), amounts.too_much.sats)
     }
@@ -375,7 +420,9 @@ mod tests {
         world.advance_clock_ms(HALF_AN_HOUR_MS + 1);
         world.look().await;
         let uncounted = || {
-            let find = |reader: &Reader<'_>| PaymentView::find(&world.gateway, reader, &payment.payment.id);
+            let find = |reader: &Reader<'_>| {
+                PaymentView::find(&world.gateway, reader, &payment.payment.id)
+            };
             let view = world.gateway.store.read(find).unwrap().unwrap();
             view.uncounted.map(|coins| (coins.coins.sats, coins.worth.text))
         };

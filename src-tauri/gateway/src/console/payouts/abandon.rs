@@ -13,7 +13,8 @@ use crate::console::error::CommandError;
 use crate::console::sums::FiatView;
 use crate::sender::{Agreed, abandon_fee};
 
-/// Abandons a payout. If its transaction was signed, a replacement pays the coins back to this wallet.
+/// Abandons a payout. If its transaction was signed, a replacement pays the coins back to this
+/// wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -44,9 +45,11 @@ pub struct AbandonedView {
     /// The payout after the command. It is FAILED if nothing was signed for it.
     #[serde(flatten)]
     pub payout: PayoutView,
-    /// The transaction that pays the coins back to this wallet; absent if nothing was signed for the payout.
+    /// The transaction that pays the coins back to this wallet; absent if nothing was signed for
+    /// the payout.
     pub replacement: Option<VersionItem>,
-    /// The backend's refusal of the replacement; absent if the backend accepted it or did not answer.
+    /// The backend's refusal of the replacement; absent if the backend accepted it or did not
+    /// answer.
     pub refusal: Option<RefusalView>,
 }
 
@@ -75,8 +78,13 @@ impl Ask for AbandonPayout {
             Some(txid) => Some(Replaced::of(by, txid).await?),
             None => None,
         };
-        let (replacement, refusal) = replaced.map(|replaced| (replaced.item, replaced.refusal)).unzip();
-        Ok(AbandonedView { payout: show(by, payout_id).await?, replacement, refusal: refusal.flatten() })
+        let (replacement, refusal) =
+            replaced.map(|replaced| (replaced.item, replaced.refusal)).unzip();
+        Ok(AbandonedView {
+            payout: show(by, payout_id).await?,
+            replacement,
+            refusal: refusal.flatten(),
+        })
     }
 }
 
@@ -93,7 +101,10 @@ impl Ask for EstimateAbandon {
         };
         let payouts = by.read(move |_, reader| find(reader)).await?;
         let currency = payouts.iter().find(|row| row.id == payout_id).map(|row| row.currency);
-        let worth = fee.as_ref().zip(currency).and_then(|(fee, currency)| worth(by.gateway(), fee.fee_sats, currency));
+        let worth = fee
+            .as_ref()
+            .zip(currency)
+            .and_then(|(fee, currency)| worth(by.gateway(), fee.fee_sats, currency));
         Ok(AbandonEstimateView {
             fee: fee.map(|fee| BtcView::of_sats(fee.fee_sats)),
             worth,

@@ -13,8 +13,8 @@ use crate::console::refusal::NotFound;
 use crate::console::sums::FiatView;
 use crate::sender::{Agreed, ReplacementFee, bump_fee};
 
-/// Replaces a payout's transaction by one with a higher fee. If its change is spent, the last transaction of that
-/// chain of change is replaced instead.
+/// Replaces a payout's transaction by one with a higher fee. If its change is spent, the last
+/// transaction of that chain of change is replaced instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -50,12 +50,13 @@ pub struct EstimateBump {
 pub struct BumpedView {
     #[serde(flatten)]
     pub payout: PayoutView,
-    /// The new transaction. If the payout's change is spent, it replaces the last transaction of that chain of change,
-    /// and its fee lifts the whole package.
+    /// The new transaction. If the payout's change is spent, it replaces the last transaction of
+    /// that chain of change, and its fee lifts the whole package.
     pub replacement: VersionItem,
     /// Whether the fee is above the requested rate, because nodes would refuse a lower one.
     pub is_least: bool,
-    /// The backend's refusal of the replacement; absent if the backend accepted it or did not answer.
+    /// The backend's refusal of the replacement; absent if the backend accepted it or did not
+    /// answer.
     pub refusal: Option<RefusalView>,
 }
 
@@ -78,7 +79,8 @@ pub struct BumpEstimateView {
     pub cap: u32,
     /// Whether the rate of `fee` is above the cap.
     pub above_cap: bool,
-    /// The rate of `fee` in whole satoshis per virtual byte, rounded up. A bump above the cap must name this rate.
+    /// The rate of `fee` in whole satoshis per virtual byte, rounded up. A bump above the cap must
+    /// name this rate.
     pub needed: u32,
     /// The sum that the transaction pays out.
     pub pays: BtcView,
@@ -94,7 +96,8 @@ impl Ask for BumpPayout {
         check_rate(self.fee_rate)?;
         let agreed = Agreed { is_forced: self.force, fee_sats: self.fee_at_most_sats };
         let (sender, watcher) = (&by.app.sender, &by.app.watcher);
-        let txid = sender.bump_agreed(payout_id, self.fee_rate, agreed, (by.actor, watcher)).await?;
+        let txid =
+            sender.bump_agreed(payout_id, self.fee_rate, agreed, (by.actor, watcher)).await?;
         let Replaced { row, item, refusal } = Replaced::of(by, txid).await?;
         Ok(BumpedView {
             payout: show(by, payout_id).await?,
@@ -169,7 +172,10 @@ mod tests {
             let asked = BumpPayout { payout_id, fee_rate, force: false, fee_at_most_sats: None };
             let bumped = ask(&world.app, asked, &Actor::command_line()).await.unwrap();
             assert_eq!(bumped.replacement.fee, told.fee);
-            assert_eq!((bumped.is_least, told.is_least), (fee_rate == Some(1), fee_rate == Some(1)));
+            assert_eq!(
+                (bumped.is_least, told.is_least),
+                (fee_rate == Some(1), fee_rate == Some(1))
+            );
             assert!(!told.above_cap && !told.above_pays && told.fee_now.sats < told.fee.sats);
         }
         let dear = estimate(&world, &id, Some(300)).await;
@@ -190,18 +196,27 @@ mod tests {
         let fee_sats = u64::try_from(estimate(&world, &id, Some(9)).await.fee.sats).unwrap();
         let bump = |most: u64| {
             let payout_id = payout_id();
-            let asked = BumpPayout { payout_id, fee_rate: Some(9), force: false, fee_at_most_sats: Some(most) };
+            let asked = BumpPayout {
+                payout_id,
+                fee_rate: Some(9),
+                force: false,
+                fee_at_most_sats: Some(most),
+            };
             let app = &world.app;
             async move { ask(app, asked, &Actor::command_line()).await }
         };
         assert_eq!(bump(fee_sats - 1).await.unwrap_err().error_type, "FEE_CHANGED");
         bump(fee_sats).await.unwrap();
-        let told = ask(&world.app, EstimateAbandon { payout_id: payout_id() }, &Actor::command_line()).await.unwrap();
+        let told =
+            ask(&world.app, EstimateAbandon { payout_id: payout_id() }, &Actor::command_line())
+                .await
+                .unwrap();
         let fee = told.fee.unwrap();
         assert_eq!(told.payouts.len(), 1);
         let give_up = |most: i64| {
             let most = u64::try_from(most).ok();
-            let asked = AbandonPayout { payout_id: payout_id(), all: false, fee_at_most_sats: most };
+            let asked =
+                AbandonPayout { payout_id: payout_id(), all: false, fee_at_most_sats: most };
             let app = &world.app;
             async move { ask(app, asked, &Actor::command_line()).await }
         };
@@ -222,7 +237,10 @@ mod tests {
         world.pass_ms(31_000).await;
         world.pass_sender().await;
         let told = estimate(&world, &id, Some(100)).await;
-        let asked = serde_json::from_value(serde_json::json!({ "payoutId": id.to_string(), "feeRate": 100 })).unwrap();
+        let asked = serde_json::from_value(
+            serde_json::json!({ "payoutId": id.to_string(), "feeRate": 100 }),
+        )
+        .unwrap();
         let bumped = ask::<BumpPayout>(&world.app, asked, &Actor::command_line()).await.unwrap();
         assert_eq!(bumped.replacement.fee.sats, told.fee.sats);
     }

@@ -58,7 +58,6 @@ pub struct EstimateView {
     pub fee_rate: String,
     /// The sum of amount and fee.
     pub total: Option<BtcView>,
-    /// The worth of `total`.
     pub total_worth: Option<FiatView>,
     /// The exchange rate, with 4 decimals.
     pub rate: Option<String>,
@@ -70,20 +69,24 @@ pub struct EstimateView {
     pub amount_problem: Option<Telling>,
     /// The reason why there is no rate.
     pub rate_problem: Option<Telling>,
-    /// The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is preferred.
+    /// The newest NEW, QUEUED or SENT payout to the same address. A payout of the same amount is
+    /// preferred.
     pub paid_before: Option<PaidBefore>,
-    /// A payment to the same address by another copy of the wallet. With it the request needs `again`, whatever the
-    /// amount.
+    /// A payment to the same address by another copy of the wallet. With it the request needs
+    /// `again`, whatever the amount.
     #[serde(default)]
     pub paid_by_copy: Option<PaidByCopy>,
     /// The newest OPEN anomaly of exactly this amount. The payout may be meant as its refund.
     pub anomaly_alike: Option<AnomalyAlike>,
-    /// Whether the spendable coins are too few for this payout and the approved ones that are not signed yet.
+    /// Whether the spendable coins are too few for this payout and the approved ones that are not
+    /// signed yet.
     pub balance_short: bool,
-    /// Whether the coins that are left would not pay the same fee once more. Then its fee cannot be raised later.
+    /// Whether the coins that are left would not pay the same fee once more. Then its fee cannot be
+    /// raised later.
     #[serde(default)]
     pub takes_all_coins: bool,
-    /// The highest amount that the coins and the daily limit allow now; zero if it is below the minimum.
+    /// The highest amount that the coins and the daily limit allow now; zero if it is below the
+    /// minimum.
     pub most: BtcView,
 }
 
@@ -129,26 +132,32 @@ impl Ask for EstimatePayout {
 
     async fn answer(self, by: &Asker<'_>) -> Result<EstimateView, CommandError> {
         // A typed amount that could mean two prices is reported like any other wrong amount.
-        let (fiat_amount, ambiguous) = match typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)) {
-            Some(Ok(plain)) => (Some(Cow::Owned(plain)), None),
-            Some(Err(error)) => (None, error.told.into_iter().next()),
-            None => (None, None),
-        };
+        let (fiat_amount, ambiguous) =
+            match typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)) {
+                Some(Ok(plain)) => (Some(Cow::Owned(plain)), None),
+                Some(Err(error)) => (None, error.told.into_iter().next()),
+                None => (None, None),
+            };
         let refund = self.anomaly_id.map(|text| id("anomalyId", &text)).transpose()?;
-        let (refund_amount, refund_problem) = match refund.map(|anomaly| refund_sats(by.gateway(), anomaly)) {
-            Some(Ok(sats)) => (Some(format_btc(sats)), None),
-            Some(Err(refused)) => (None, Some(refused.telling())),
-            None => (None, None),
-        };
+        let (refund_amount, refund_problem) =
+            match refund.map(|anomaly| refund_sats(by.gateway(), anomaly)) {
+                Some(Ok(sats)) => (Some(format_btc(sats)), None),
+                Some(Err(refused)) => (None, Some(refused.telling())),
+                None => (None, None),
+            };
         let request = PreviewRequest {
-            btc_amount: refund_amount.or_else(|| typed(self.btc_amount).map(plain_btc)).map(Cow::Owned),
+            btc_amount: refund_amount
+                .or_else(|| typed(self.btc_amount).map(plain_btc))
+                .map(Cow::Owned),
             fiat_amount,
             currency: Cow::Owned(self.currency),
             address: typed(self.address).map(Cow::Owned),
             is_refund: refund.is_some(),
         };
         by.refresh_rates_if_unserved().await?;
-        let preview = preview(by.gateway(), request).await?.map_err(|wrong| CommandError::of_field_errors(&wrong))?;
+        let preview = preview(by.gateway(), request)
+            .await?
+            .map_err(|wrong| CommandError::of_field_errors(&wrong))?;
         let mut view = EstimateView::from(preview);
         view.amount_problem = ambiguous.or(refund_problem).or(view.amount_problem);
         Ok(view)
@@ -158,8 +167,10 @@ impl Ask for EstimatePayout {
 impl From<Preview> for EstimateView {
     fn from(preview: Preview) -> Self {
         let fiat = |minor| FiatView::of(minor, preview.currency);
-        let fee_minor =
-            preview.fiat_total_minor.zip(preview.fiat_minor).map(|(total, amount)| total.saturating_sub(amount));
+        let fee_minor = preview
+            .fiat_total_minor
+            .zip(preview.fiat_minor)
+            .map(|(total, amount)| total.saturating_sub(amount));
         let total_sats = preview.amount_sats.zip(preview.network_fee_sats);
         Self {
             amount: preview.amount_sats.map(BtcView::of_sats),
@@ -167,7 +178,9 @@ impl From<Preview> for EstimateView {
             fee: preview.network_fee_sats.map(BtcView::of_sats),
             fee_worth: fee_minor.map(fiat),
             fee_rate: preview.fee_rate.to_sat_per_vb_ceil().to_string(),
-            total: total_sats.map(|(amount_sats, fee_sats)| BtcView::of_sats(amount_sats.saturating_add(fee_sats))),
+            total: total_sats.map(|(amount_sats, fee_sats)| {
+                BtcView::of_sats(amount_sats.saturating_add(fee_sats))
+            }),
             total_worth: preview.fiat_total_minor.map(fiat),
             rate: preview.rate.map(|rate| rate.format()),
             rate_shown: preview.rate.map(|rate| rate.show()),

@@ -18,7 +18,8 @@ use crate::console::error::CommandError;
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusalView {
-    /// A sentence with the backend's message in quotation marks, without a remedy and without a full stop.
+    /// A sentence with the backend's message in quotation marks, without a remedy and without a
+    /// full stop.
     pub message: Telling,
     /// The fee that the backend's message demands, if it names one.
     pub fee_named: Option<BtcView>,
@@ -29,8 +30,10 @@ pub struct RefusalView {
 
 /// The sentences about a refusal.
 #[derive(Debug, thiserror::Error, Told)]
-pub(in crate::console) enum BackendRefusal {
-    #[error("the Bitcoin backend refused it, because a block holds another transaction that spends its coins")]
+pub enum BackendRefusal {
+    #[error(
+        "the Bitcoin backend refused it, because a block holds another transaction that spends its coins"
+    )]
     RuledOut,
     #[error("the Bitcoin backend refused it: {words}")]
     Refused { words: String },
@@ -39,7 +42,7 @@ pub(in crate::console) enum BackendRefusal {
 }
 
 /// A transaction that was stored as the replacement of another.
-pub(super) struct Replaced {
+pub struct Replaced {
     pub row: VersionRow,
     pub item: VersionItem,
     /// Absent if a backend accepted the transaction or none answered.
@@ -47,11 +50,15 @@ pub(super) struct Replaced {
 }
 
 impl Replaced {
-    pub(super) async fn of(by: &Asker<'_>, txid: Txid) -> Result<Self, CommandError> {
+    pub async fn of(by: &Asker<'_>, txid: Txid) -> Result<Self, CommandError> {
         let find = move |reader: &Reader<'_>| Ok((reader.version(&txid)?, reader.tip_height()?));
         let (row, tip_height) = by.read(move |_, reader| find(reader)).await?;
         let row = row.ok_or_else(CommandError::internal)?;
-        Ok(Self { item: VersionItem::of(&row, tip_height), refusal: row.refusal.as_ref().map(RefusalView::from), row })
+        Ok(Self {
+            item: VersionItem::of(&row, tip_height),
+            refusal: row.refusal.as_ref().map(RefusalView::from),
+            row,
+        })
     }
 }
 
@@ -64,7 +71,9 @@ impl From<&Refusal> for RefusalView {
         let fee_named = fee_named(words).map(BtcView::of_sats);
         let words_shown = quoted(words);
         let refusal = match &fee_named {
-            Some(fee) => BackendRefusal::NamesFee { words: words_shown, fee: Sum(fee.shown.clone()) },
+            Some(fee) => {
+                BackendRefusal::NamesFee { words: words_shown, fee: Sum(fee.shown.clone()) }
+            }
             None => BackendRefusal::Refused { words: words_shown },
         };
         Self { message: refusal.telling(), fee_named, fee_may_help: may_a_higher_fee_help(words) }

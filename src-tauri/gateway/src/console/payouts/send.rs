@@ -15,7 +15,8 @@ use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::sender::{Agreed, NamedRateFee, named_rate_fee};
 
-/// Sends an approved payout that waits, in a transaction of its own. The rate may be above the setting `feeCapSatVb`.
+/// Sends an approved payout that waits, in a transaction of its own. The rate may be above the
+/// setting `feeCapSatVb`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -49,9 +50,9 @@ pub struct EstimateSend {
 pub struct SentAloneView {
     #[serde(flatten)]
     pub payout: PayoutView,
-    /// Its transaction.
     pub transaction: VersionItem,
-    /// The backend's refusal of the transaction; absent if the backend accepted it or did not answer.
+    /// The backend's refusal of the transaction; absent if the backend accepted it or did not
+    /// answer.
     pub refusal: Option<RefusalView>,
 }
 
@@ -63,8 +64,8 @@ pub struct SendEstimateView {
     pub fee: BtcView,
     /// The worth of `fee` in the payout's currency, rounded up; absent without a rate.
     pub worth: Option<FiatView>,
-    /// The rate of `fee` in satoshis per virtual byte, cut to 2 decimals. It is above the named rate if `fee` also pays
-    /// for unconfirmed transactions below.
+    /// The rate of `fee` in satoshis per virtual byte, cut to 2 decimals. It is above the named
+    /// rate if `fee` also pays for unconfirmed transactions below.
     pub fee_rate: String,
     /// The setting `feeCapSatVb`.
     pub cap: u32,
@@ -97,7 +98,8 @@ impl Ask for EstimateSend {
         let payout_id = id("payoutId", &self.payout_id)?;
         let gateway = by.gateway();
         let fee_rate = named(gateway, self.fee_rate)?;
-        let NamedRateFee { fee_sats, vsize, pays_sats } = named_rate_fee(&by.app.gateway, payout_id, fee_rate).await?;
+        let NamedRateFee { fee_sats, vsize, pays_sats } =
+            named_rate_fee(&by.app.gateway, payout_id, fee_rate).await?;
         let row = by.read(move |_, reader| reader.payout(&payout_id)).await?;
         let row = row.ok_or_else(|| CommandError::not_found(&NotFound::Payout(payout_id)))?;
         let cap = gateway.settings.snapshot().fee_cap_sat_vb;
@@ -147,7 +149,10 @@ mod tests {
         let payment = world.payment_to_wallet().await;
         world.customer_pays(&payment, 1_000_000);
         world.mine(2).await;
-        world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(0)), ..FaultsPatch::default() }).unwrap();
+        world
+            .sandbox()
+            .set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(0)), ..FaultsPatch::default() })
+            .unwrap();
         let id = world.approved_payout(200_000).await;
         world.pass_ms(31_000).await;
         world.pass_sender().await;
@@ -155,7 +160,12 @@ mod tests {
     }
 
     async fn send(world: &World, id: &Id, fee_rate: u32) -> Result<SentAloneView, CommandError> {
-        let asked = SendPayout { payout_id: id.to_string(), fee_rate, force: false, fee_at_most_sats: None };
+        let asked = SendPayout {
+            payout_id: id.to_string(),
+            fee_rate,
+            force: false,
+            fee_at_most_sats: None,
+        };
         ask(&world.app, asked, &Actor::command_line()).await
     }
 
@@ -165,12 +175,19 @@ mod tests {
         let by = Actor::command_line();
         let shown = ask(&world.app, ShowPayout { payout_id: id.to_string() }, &by).await.unwrap();
         assert_eq!(shown.item.wait_cause, Some(WaitCause::NoEstimate));
-        assert!(shown.can_send.possible && shown.item.waits_for.unwrap().message.contains("no estimate"));
+        assert!(
+            shown.can_send.possible
+                && shown.item.waits_for.unwrap().message.contains("no estimate")
+        );
         let status = ask(&world.app, Status {}, &by).await.unwrap();
         assert_eq!(status.sender_wait_cause, Some(WaitCause::NoEstimate));
         let doctor = ask(&world.app, Doctor {}, &by).await.unwrap();
         let told = doctor.checks.iter().find(|check| check.name == "payouts").unwrap();
-        assert!(!told.ok && told.message.contains("feeFallbackSatVb") && told.message.contains("payouts send ID"));
+        assert!(
+            !told.ok
+                && told.message.contains("feeFallbackSatVb")
+                && told.message.contains("payouts send ID")
+        );
     }
 
     #[tokio::test]

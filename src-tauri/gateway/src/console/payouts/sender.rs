@@ -10,11 +10,12 @@ use crate::console::error::CommandError;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct ReleaseSender {
-    /// The reason of the hold that staff were shown. The command is refused if the hold now has another reason. If
-    /// absent, a hold for any reason ends.
+    /// The reason of the hold that staff were shown. The command is refused if the hold now has
+    /// another reason. If absent, a hold for any reason ends.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Whether to end the hold although the mempool shows a transaction of another copy of the wallet.
+    /// Whether to end the hold although the mempool shows a transaction of another copy of the
+    /// wallet.
     #[serde(default)]
     pub force: bool,
 }
@@ -58,5 +59,8 @@ impl Ask for RetrySender {
 
 async fn view(by: &Asker<'_>, released: bool) -> Result<SenderView, CommandError> {
     let serving = by.gateway().served.get().is_some();
-    by.read(move |_, reader| Ok(SenderView { released, serving, payouts_queued: super::view::queued(reader)? })).await
+    by.read(move |_, reader| {
+        Ok(SenderView { released, serving, payouts_queued: super::view::queued(reader)? })
+    })
+    .await
 }

@@ -48,9 +48,11 @@ pub struct StepItem {
 }
 
 /// The history of a payout with these transactions, the oldest step first.
-pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem> {
+pub fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem> {
     let mut steps = vec![(row.created_at, step(PayoutStep::Offered, Some(&row.requested_by)))];
-    steps.extend(row.approved_at.map(|at| (at, step(PayoutStep::Approved, row.approved_by.as_ref()))));
+    steps.extend(
+        row.approved_at.map(|at| (at, step(PayoutStep::Approved, row.approved_by.as_ref()))),
+    );
     steps.extend(versions.iter().map(|version| {
         let kind = match (version.pays, version.number) {
             (false, _) => PayoutStep::Abandoned,
@@ -70,19 +72,26 @@ pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem>
     }));
     if row.state == PayoutState::Expired {
         let reason = row.failure_reason.clone();
-        steps.push((row.expires_at, StepItem { reason, ..step(PayoutStep::Expired, row.given_up_by.as_ref()) }));
+        steps.push((
+            row.expires_at,
+            StepItem { reason, ..step(PayoutStep::Expired, row.given_up_by.as_ref()) },
+        ));
     }
     steps.sort_by_key(|(at, _)| *at);
     steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()
 }
 
-/// The newest transaction that paid a payout when it became SENT. If this wallet signed none, another copy of the
-/// wallet sent the payout.
+/// The newest transaction that paid a payout when it became SENT. If this wallet signed none,
+/// another copy of the wallet sent the payout.
 fn sent_by(row: &PayoutRow, versions: &[VersionRow], at: Timestamp) -> Option<Txid> {
     if versions.is_empty() {
         return row.txid;
     }
-    versions.iter().rev().find(|version| version.pays && version.created_at <= at).map(|version| version.txid)
+    versions
+        .iter()
+        .rev()
+        .find(|version| version.pays && version.created_at <= at)
+        .map(|version| version.txid)
 }
 
 fn step(step: PayoutStep, by: Option<&String>) -> StepItem {

@@ -1,5 +1,5 @@
-//! Sentences about stuck payouts, which were signed but do not arrive. The panel and the command line each add their
-//! own remedy.
+//! Sentences about stuck payouts, which were signed but do not arrive. The panel and the command
+//! line each add their own remedy.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const RATE_VBYTES: u64 = 1_000;
 
 /// The sentence about a stuck payout.
 #[derive(Debug, thiserror::Error, Told)]
-pub(in crate::console) enum StuckSentence {
+pub enum StuckSentence {
     #[error("payout {id} of {amount} BTC to {address} was sent {hours} {} ago and is in no block. {pays}", noun(*.hours))]
     Unconfirmed { id: Id, amount: Sum, address: String, hours: u64, pays: StuckPays },
     #[error(
@@ -49,7 +49,7 @@ pub(in crate::console) enum StuckSentence {
 
 /// The fee of a stuck payout, as a sentence of its own.
 #[derive(Debug, thiserror::Error, Told)]
-pub(in crate::console) enum StuckPays {
+pub enum StuckPays {
     #[error(
         "No higher fee helps: too many unconfirmed transactions belong to it, and a block must hold some of them first"
     )]
@@ -81,7 +81,6 @@ pub enum StuckReason {
     RuledOut,
 }
 
-/// A stuck payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -93,7 +92,8 @@ pub struct StuckItem {
     pub reason: StuckReason,
     /// The fee rate of its transaction, in satoshis per virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// The fee rate that a new transaction would pay; absent if the backend has estimated none since the start.
+    /// The fee rate that a new transaction would pay; absent if the backend has estimated none
+    /// since the start.
     pub fee_rate_wanted: Option<String>,
     /// Whether its fee can be raised now.
     pub can_bump: bool,
@@ -102,7 +102,7 @@ pub struct StuckItem {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::console) struct StuckPayouts {
+pub struct StuckPayouts {
     /// At most [`NAMED_MAX`] stuck payouts.
     pub named: Vec<StuckItem>,
     /// The number of all stuck payouts.
@@ -110,9 +110,10 @@ pub(in crate::console) struct StuckPayouts {
 }
 
 impl StuckPayouts {
-    /// Asks the backend for its fee rate if a payout is stuck, so that `fee_rate_wanted` is known. A database error is
-    /// ignored here, because the caller reads the database again and returns the error.
-    pub(in crate::console) async fn learn_wanted_rate(gateway: &Arc<Gateway>) {
+    /// Asks the backend for its fee rate if a payout is stuck, so that `fee_rate_wanted` is known.
+    /// A database error is ignored here, because the caller reads the database again and returns
+    /// the error.
+    pub async fn learn_wanted_rate(gateway: &Arc<Gateway>) {
         let reading = Arc::clone(gateway);
         let read = move || reading.store.read(|reader| Self::of(&reading, reader));
         if let Ok(Ok(stuck)) = tokio::task::spawn_blocking(read).await
@@ -122,7 +123,7 @@ impl StuckPayouts {
         }
     }
 
-    pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
+    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
         let stuck = sender::stuck(reader, &gateway.settings.snapshot(), gateway.clock.now())?;
         let named = stuck.iter().take(NAMED_MAX).map(|stuck| StuckItem::of(gateway, reader, stuck));
         Ok(Self { named: named.collect::<Result<_, _>>()?, count: stuck.len() as u64 })
@@ -131,12 +132,13 @@ impl StuckPayouts {
 
 impl StuckItem {
     /// The item of a payout; `None` if the payout is not stuck.
-    pub(super) fn of_payout(
+    pub fn of_payout(
         gateway: &Gateway,
         reader: &Reader<'_>,
         row: &PayoutRow,
     ) -> Result<Option<Self>, StoreError> {
-        let stuck = sender::stuck_of(reader, row, &gateway.settings.snapshot(), gateway.clock.now())?;
+        let stuck =
+            sender::stuck_of(reader, row, &gateway.settings.snapshot(), gateway.clock.now())?;
         stuck.map(|stuck| Self::of(gateway, reader, &stuck)).transpose()
     }
 
@@ -162,7 +164,7 @@ impl StuckItem {
     }
 
     /// The sentence and the remedy at the command line.
-    pub(crate) fn at_the_command_line(&self) -> String {
+    pub fn at_the_command_line(&self) -> String {
         let Self { payout_id, message, can_bump, .. } = self;
         if *can_bump {
             format!("{message}. `tillgate payouts bump {payout_id}` raises its fee")
@@ -191,7 +193,8 @@ fn may_a_fee_help(cause: &StuckCause) -> bool {
 
 fn sentence(stuck: &Stuck, fee_rate: &str, wanted: Option<String>) -> StuckSentence {
     let Stuck { payout, cause, offered } = stuck;
-    let (id, amount, address) = (payout.id, Sum(BtcView::of_sats(payout.amount_sats).shown), payout.address.clone());
+    let (id, amount, address) =
+        (payout.id, Sum(BtcView::of_sats(payout.amount_sats).shown), payout.address.clone());
     let rate = Sum(fee_rate.to_owned());
     let pays = match (offered.pays, wanted) {
         (true, _) if !may_a_fee_help(cause) => StuckPays::NoFeeHelps,
@@ -200,12 +203,18 @@ fn sentence(stuck: &Stuck, fee_rate: &str, wanted: Option<String>) -> StuckSente
         (true, None) => StuckPays::Rate { rate },
     };
     match cause {
-        StuckCause::Unconfirmed { hours } => StuckSentence::Unconfirmed { id, amount, address, hours: *hours, pays },
+        StuckCause::Unconfirmed { hours } => {
+            StuckSentence::Unconfirmed { id, amount, address, hours: *hours, pays }
+        }
         StuckCause::Refused { words: Some(words) } => {
             StuckSentence::Refused { id, amount, address, words: quoted(words), pays }
         }
         StuckCause::Refused { words: None } => StuckSentence::Spent { id, amount, address, pays },
-        StuckCause::Unseen { taken_at } => StuckSentence::Unseen { id, amount, address, at: (*taken_at).into(), pays },
-        StuckCause::RuledOut { height } => StuckSentence::RuledOut { id, amount, address, height: *height },
+        StuckCause::Unseen { taken_at } => {
+            StuckSentence::Unseen { id, amount, address, at: (*taken_at).into(), pays }
+        }
+        StuckCause::RuledOut { height } => {
+            StuckSentence::RuledOut { id, amount, address, height: *height }
+        }
     }
 }

@@ -37,7 +37,7 @@ pub struct TwinOutput {
 
 /// The transactions that caused a hold.
 #[derive(Debug, Default)]
-pub(in crate::console) struct HeldFor {
+pub struct HeldFor {
     /// At most [`LISTED_MAX`] of them, the oldest first.
     pub listed: Vec<TwinItem>,
     /// The number of all of them.
@@ -45,7 +45,7 @@ pub(in crate::console) struct HeldFor {
 }
 
 impl HeldFor {
-    pub(in crate::console) fn of(
+    pub fn of(
         gateway: &Gateway,
         reader: &Reader<'_>,
         hold: Option<&Hold>,
@@ -58,7 +58,10 @@ impl HeldFor {
             }
         };
         let twins = reader.twins_noticed_since(since, LISTED_MAX)?;
-        let listed = twins.iter().map(|twin| TwinItem::of(gateway, reader, twin)).collect::<Result<_, _>>()?;
+        let listed = twins
+            .iter()
+            .map(|twin| TwinItem::of(gateway, reader, twin))
+            .collect::<Result<_, _>>()?;
         Ok(Self { listed, count: reader.twins_noticed_since_count(since)? })
     }
 }
@@ -79,12 +82,16 @@ impl TwinItem {
     }
 
     /// The transaction as one line of output at the command line.
-    pub(crate) fn at_the_command_line(&self) -> String {
+    pub fn at_the_command_line(&self) -> String {
         let Self { txid, time, paid } = self;
         let paid: Vec<_> = paid
             .iter()
             .map(|it| {
-                format!("{} BTC to {}", it.amount.shown, it.address.as_deref().unwrap_or("a script without address"))
+                format!(
+                    "{} BTC to {}",
+                    it.amount.shown,
+                    it.address.as_deref().unwrap_or("a script without address")
+                )
             })
             .collect();
         let paid = if paid.is_empty() { "this wallet alone".to_owned() } else { paid.join(", ") };

@@ -5,13 +5,13 @@ use tillgate_domain::money::Currency;
 use crate::console::error::CommandError;
 
 /// The text of a field without surrounding blanks; `None` if it is empty.
-pub(super) fn typed(text: Option<String>) -> Option<String> {
+pub fn typed(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A typed amount in BTC with a decimal point in place of a decimal comma. A text like `1,000` stays as it is, and is
-/// refused later: it may mean a thousand.
-pub(in crate::console) fn plain_btc(text: String) -> String {
+/// A typed amount in BTC with a decimal point in place of a decimal comma. A text like `1,000`
+/// stays as it is, and is refused later: it may mean a thousand.
+pub fn plain_btc(text: String) -> String {
     let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     match text.split_once(',') {
         Some((whole, decimals)) if is_digits(whole) && is_digits(decimals) => {
@@ -22,11 +22,13 @@ pub(in crate::console) fn plain_btc(text: String) -> String {
     }
 }
 
-/// A typed fiat amount as a plain number. In an unknown currency the text stays as it is, because the currency is
-/// refused later.
-pub(super) fn plain_fiat(currency: &str, text: String) -> Result<String, CommandError> {
+/// A typed fiat amount as a plain number. In an unknown currency the text stays as it is, because
+/// the currency is refused later.
+pub fn plain_fiat(currency: &str, text: String) -> Result<String, CommandError> {
     match Currency::from_code(currency) {
-        Some(currency) => currency.plain_amount(&text).map_err(|error| CommandError::invalid("fiatAmount", &error)),
+        Some(currency) => currency
+            .plain_amount(&text)
+            .map_err(|error| CommandError::invalid("fiatAmount", &error)),
         None => Ok(text),
     }
 }

@@ -9,8 +9,8 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
-pub(crate) use item::PayoutItem;
-pub(super) use shown::Shown;
+pub use item::PayoutItem;
+pub use shown::Shown;
 
 use crate::console::ask::Asker;
 use crate::console::btc::BtcView;
@@ -57,18 +57,20 @@ pub struct PayoutView {
     pub history: Vec<StepItem>,
     /// The attempts to send its notifications, newest first.
     pub deliveries: Vec<DeliveryItem>,
-    /// Another payout to the same address: the newest QUEUED or SENT payout, otherwise the newest offer. Present only
-    /// while this payout is NEW.
+    /// Another payout to the same address: the newest QUEUED or SENT payout, otherwise the newest
+    /// offer. Present only while this payout is NEW.
     pub paid_before: Option<PaidBefore>,
-    /// The newest OPEN anomaly of exactly this amount, because this payout may be meant as its refund. Present only
-    /// while this payout is NEW and not a refund.
+    /// The newest OPEN anomaly of exactly this amount, because this payout may be meant as its
+    /// refund. Present only while this payout is NEW and not a refund.
     pub anomaly_alike: Option<AnomalyAlike>,
-    /// A warning that the network fee is more than a tenth of the amount; absent once a transaction is signed.
+    /// A warning that the network fee is more than a tenth of the amount; absent once a transaction
+    /// is signed.
     pub fee_warning: Option<Telling>,
-    /// The part of the daily limit that its approval would leave. Present only while it is NEW and within the limit.
+    /// The part of the daily limit that its approval would leave. Present only while it is NEW and
+    /// within the limit.
     pub limit_left_after: Option<BtcView>,
-    /// Whether the coins that its approval leaves would not pay the same fee once more. Then its fee cannot be raised
-    /// later. False unless it is NEW.
+    /// Whether the coins that its approval leaves would not pay the same fee once more. Then its
+    /// fee cannot be raised later. False unless it is NEW.
     #[serde(default)]
     pub takes_all_coins: bool,
     /// Whether it may be approved now.
@@ -89,7 +91,8 @@ pub struct VersionItem {
     pub btc_tx_id: String,
     /// The position in the order of signing, from 1.
     pub number: u32,
-    /// Whether it pays the payouts. If false, it abandons them and pays the coins back to this wallet.
+    /// Whether it pays the payouts. If false, it abandons them and pays the coins back to this
+    /// wallet.
     pub pays: bool,
     pub fee: BtcView,
     /// In satoshis per virtual byte, cut to 2 decimals.
@@ -99,8 +102,8 @@ pub struct VersionItem {
     pub confirmations: u32,
     /// Whether a backend ever accepted it.
     pub accepted: bool,
-    /// When it was stored, ISO 8601 with milliseconds. If the clock is changed before a node accepts the transaction,
-    /// this time is changed as well.
+    /// When it was stored, ISO 8601 with milliseconds. If the clock is changed before a node
+    /// accepts the transaction, this time is changed as well.
     pub time: String,
 }
 
@@ -128,7 +131,11 @@ pub struct Possible {
 
 impl PayoutView {
     /// The view of the payout with this id; `None` if the id is unknown.
-    pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
+    pub fn find(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        id: &Id,
+    ) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payout(id)? else { return Ok(None) };
         let pages_base = gateway.pages_base();
         let shown = Shown::of(gateway, reader, &pages_base)?;
@@ -140,8 +147,13 @@ impl PayoutView {
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
         let left_after = match row.state {
-            PayoutState::New => limit_now(reader, &settings, now)?.available_sats.checked_sub(row.amount_sats),
-            PayoutState::Expired | PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => None,
+            PayoutState::New => {
+                limit_now(reader, &settings, now)?.available_sats.checked_sub(row.amount_sats)
+            }
+            PayoutState::Expired
+            | PayoutState::Queued
+            | PayoutState::Sent
+            | PayoutState::Failed => None,
         };
         Ok(Some(Self {
             item: shown.item(&row)?,
@@ -152,14 +164,31 @@ impl PayoutView {
             limit_left_after: left_after.map(BtcView::of_sats),
             takes_all_coins: row.state == PayoutState::New && {
                 let fee_rate = fee_rate_known(gateway, &settings);
-                takes_all_coins(reader, gateway, &settings, fee_rate, (row.amount_sats, row.network_fee_sats))?
+                takes_all_coins(
+                    reader,
+                    gateway,
+                    &settings,
+                    fee_rate,
+                    (row.amount_sats, row.network_fee_sats),
+                )?
             },
             notification_url: row.notification_url.clone(),
             labels: reader.labels_of_payout(row.seq, &row.address, &txids)?,
             history: steps::history(&row, &versions),
-            versions: versions.iter().map(|version| VersionItem::of(version, shown.tip_height)).collect(),
-            shares_with: sharing.iter().filter(|one| one.id != row.id).map(SharingItem::from).collect(),
-            deliveries: reader.deliveries_of(id, DELIVERIES_OF_PAYOUT)?.iter().map(DeliveryItem::from).collect(),
+            versions: versions
+                .iter()
+                .map(|version| VersionItem::of(version, shown.tip_height))
+                .collect(),
+            shares_with: sharing
+                .iter()
+                .filter(|one| one.id != row.id)
+                .map(SharingItem::from)
+                .collect(),
+            deliveries: reader
+                .deliveries_of(id, DELIVERIES_OF_PAYOUT)?
+                .iter()
+                .map(DeliveryItem::from)
+                .collect(),
             can_approve: Possible::approve(may_approve(reader, &row, &settings, now))?,
             can_send: Possible::send(may_send(reader, &row))?,
             can_bump: Possible::replace(may_bump(reader, &row))?,
@@ -169,7 +198,7 @@ impl PayoutView {
 }
 
 impl VersionItem {
-    pub(super) fn of(version: &VersionRow, tip_height: u32) -> Self {
+    pub fn of(version: &VersionRow, tip_height: u32) -> Self {
         Self {
             btc_tx_id: version.txid.to_string(),
             number: version.number,
@@ -233,16 +262,17 @@ impl Possible {
     }
 }
 
-/// The view of the payout with this id.
-pub(in crate::console) async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutView, CommandError> {
+pub async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutView, CommandError> {
     let found = by.read(move |gateway, reader| PayoutView::find(gateway, reader, &id)).await?;
     found.ok_or_else(|| CommandError::not_found(&NotFound::Payout(id)))
 }
 
 /// A warning about a high fee.
 #[derive(Debug, thiserror::Error, Told)]
-pub(in crate::console) enum HighFee {
-    #[error("the network's fee is more than the amount itself: pay more in one payout, or wait until fees have fallen")]
+pub enum HighFee {
+    #[error(
+        "the network's fee is more than the amount itself: pay more in one payout, or wait until fees have fallen"
+    )]
     AboveAmount,
     #[error(
         "the network's fee is more than a tenth of the amount: pay more in one payout, or wait until fees have fallen"
@@ -259,12 +289,19 @@ fn fee_warning(row: &PayoutRow) -> Option<HighFee> {
     if is_sent || row.network_fee_sats.saturating_mul(10) <= row.amount_sats {
         return None;
     }
-    Some(if row.network_fee_sats > row.amount_sats { HighFee::AboveAmount } else { HighFee::AboveTenth })
+    Some(if row.network_fee_sats > row.amount_sats {
+        HighFee::AboveAmount
+    } else {
+        HighFee::AboveTenth
+    })
 }
 
 /// The number of payouts in state QUEUED.
-pub(in crate::console) fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
-    reader.payouts_count(&PayoutFilter { states: vec![PayoutState::Queued], ..PayoutFilter::default() })
+pub fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
+    reader.payouts_count(&PayoutFilter {
+        states: vec![PayoutState::Queued],
+        ..PayoutFilter::default()
+    })
 }
 
 /// The newest OPEN anomaly of the same amount as an offer. The offer may be meant as its refund.
@@ -281,9 +318,12 @@ fn paid_before(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<PayoutRow>
         return Ok(None);
     }
     for states in [vec![PayoutState::Queued, PayoutState::Sent], vec![PayoutState::New]] {
-        let filter = PayoutFilter { states, script: Some(row.script.clone()), ..PayoutFilter::default() };
+        let filter =
+            PayoutFilter { states, script: Some(row.script.clone()), ..PayoutFilter::default() };
         // Two rows are read, because one may be the offer itself.
-        if let Some(other) = reader.payouts(&filter, 2, 0)?.into_iter().find(|other| other.seq != row.seq) {
+        if let Some(other) =
+            reader.payouts(&filter, 2, 0)?.into_iter().find(|other| other.seq != row.seq)
+        {
             return Ok(Some(other));
         }
     }

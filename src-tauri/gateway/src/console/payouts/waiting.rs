@@ -1,5 +1,5 @@
-//! The reasons why approved payouts wait. They name no remedy, because the panel and the command line have different
-//! ones.
+//! The reasons why approved payouts wait. They name no remedy, because the panel and the command
+//! line have different ones.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::{funds, sender};
 
 /// The sender's reason for not sending, and the facts that relate it to one payout.
-pub(in crate::console) struct Waiting {
+pub struct Waiting {
     /// The reason why the sender does not send.
     pub why: Wait,
     /// The sum of the spendable coins; 0 unless the cause is a lack of coins.
@@ -26,7 +26,7 @@ pub(in crate::console) struct Waiting {
 }
 
 /// The facts that the waits of all approved payouts share.
-pub(super) struct Queue {
+pub struct Queue {
     is_served: bool,
     now: Timestamp,
     hold: Option<Hold>,
@@ -36,7 +36,7 @@ pub(super) struct Queue {
 }
 
 /// The facts about one payout that explain its wait.
-pub(super) struct Standing {
+pub struct Standing {
     /// It was abandoned, and it is not decided yet whether it FAILED or was sent after all.
     pub is_being_given_up: bool,
     /// Its signed transaction must not be broadcast.
@@ -47,7 +47,7 @@ pub(super) struct Standing {
 
 impl Waiting {
     /// The reason why the sender does not send; `None` if it sends.
-    pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
+    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(mut why) = gateway.sending.waits_for() else { return Ok(None) };
         // The sender may now hold for another reason.
         if let Some(hold) = reader.sender_hold()?.filter(|_| why.cause.is_hold()) {
@@ -71,14 +71,19 @@ impl Waiting {
     /// The sender's reason as it concerns this approved payout; `None` if it does not concern it.
     fn concerns(&self, row: &PayoutRow) -> Option<Wait> {
         let Wait { cause, reason } = &self.why;
-        // The sender's reason comes from the first payout that was due. It may not apply to a payout that was not due.
-        let was_due = || row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
+        // The sender's reason comes from the first payout that was due. It may not apply to a
+        // payout that was not due.
+        let was_due = || {
+            row.approved_at
+                .is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now)
+        };
         let reason = match cause {
             WaitCause::PaidByCopy => None,
             WaitCause::Coins => {
                 let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
                 let too_few = too_few(self.spendable_sats, needed_sats);
-                let this_needs = too_few.map(|(spendable, needed)| Waits::ThisNeeds { spendable, needed }.telling());
+                let this_needs = too_few
+                    .map(|(spendable, needed)| Waits::ThisNeeds { spendable, needed }.telling());
                 this_needs.or_else(|| was_due().then(|| reason.clone()))
             }
             WaitCause::Block | WaitCause::SmallCoins => was_due().then(|| reason.clone()),
@@ -102,7 +107,7 @@ impl Waiting {
 }
 
 impl Queue {
-    pub(super) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
+    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
         let (settings, now) = (gateway.settings.snapshot(), gateway.clock.now());
         Ok(Self {
             is_served: gateway.served.get().is_some(),
@@ -114,7 +119,7 @@ impl Queue {
     }
 
     /// The reason why a payout waits; `None` unless it is QUEUED or being abandoned.
-    pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Wait> {
+    pub fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Wait> {
         let why = |cause: WaitCause, reason: &Waits| Some(cause.because(reason));
         if standing.is_being_given_up {
             return why(WaitCause::GivenUp, &Waits::GivenUp);
@@ -147,7 +152,8 @@ impl Queue {
 
 /// The spendable and the needed sum in BTC, if the coins are too few.
 fn too_few(spendable_sats: u64, needed_sats: u64) -> Option<(Sum, Sum)> {
-    (spendable_sats < needed_sats).then(|| (Sum(format_btc(spendable_sats)), Sum(format_btc(needed_sats))))
+    (spendable_sats < needed_sats)
+        .then(|| (Sum(format_btc(spendable_sats)), Sum(format_btc(needed_sats))))
 }
 
 #[cfg(test)]

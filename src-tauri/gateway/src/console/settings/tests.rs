@@ -1,4 +1,5 @@
-//! Tests of the two settings with a part outside the table: the password with the secrets, and the backup folder.
+//! Tests of the two settings with a part outside the table: the password with the secrets, and the
+//! backup folder.
 
 use std::fs;
 use std::path::Path;
@@ -12,13 +13,17 @@ use crate::testing::World;
 
 /// Changes several settings at once.
 async fn change(world: &World, changes: &[(&str, &str)]) -> Result<(), CommandError> {
-    let one = |(name, value): &(&str, &str)| SettingChange { name: (*name).into(), value: Some((*value).into()) };
+    let one = |(name, value): &(&str, &str)| SettingChange {
+        name: (*name).into(),
+        value: Some((*value).into()),
+    };
     let asked = ChangeSettings { changes: changes.iter().map(one).collect() };
     ask(&world.app, asked, &Actor::command_line()).await.map(drop)
 }
 
 async fn set(world: &World, name: &str, value: &str) -> Result<SettingItem, CommandError> {
-    ask(&world.app, SetSetting { name: name.to_owned(), value: value.to_owned() }, &Actor::panel()).await
+    ask(&world.app, SetSetting { name: name.to_owned(), value: value.to_owned() }, &Actor::panel())
+        .await
 }
 
 fn password_in_effect(world: &World) -> String {
@@ -29,9 +34,13 @@ fn password_in_effect(world: &World) -> String {
 
 /// The number of entries that hold a password.
 fn passwords(world: &World) -> usize {
-    let is_set =
-        |purpose: &Purpose| world.gateway.secrets.get(*purpose).unwrap().is_some_and(|text| !text.reveal().is_empty());
-    [Purpose::BackendPassword, Purpose::SecondBackendPassword].iter().filter(|purpose| is_set(purpose)).count()
+    let is_set = |purpose: &Purpose| {
+        world.gateway.secrets.get(*purpose).unwrap().is_some_and(|text| !text.reveal().is_empty())
+    };
+    [Purpose::BackendPassword, Purpose::SecondBackendPassword]
+        .iter()
+        .filter(|purpose| is_set(purpose))
+        .count()
 }
 
 #[tokio::test]
@@ -39,7 +48,10 @@ async fn a_refused_change_keeps_the_former_password() {
     let world = World::new().await;
     world.make_wallet().await;
     let is_set = async || {
-        let shown = ask(&world.app, GetSetting { name: "backendPassword".to_owned() }, &Actor::panel()).await.unwrap();
+        let shown =
+            ask(&world.app, GetSetting { name: "backendPassword".to_owned() }, &Actor::panel())
+                .await
+                .unwrap();
         assert_eq!(shown.value, "", "the password must not be shown");
         shown.is_set
     };
@@ -65,7 +77,9 @@ async fn a_refused_change_keeps_the_former_password() {
         ("the other", 1),
         "only the new password is stored"
     );
-    ask(&world.app, UnsetSetting { name: "backendPassword".to_owned() }, &Actor::panel()).await.unwrap();
+    ask(&world.app, UnsetSetting { name: "backendPassword".to_owned() }, &Actor::panel())
+        .await
+        .unwrap();
     assert_eq!((password_in_effect(&world).as_str(), passwords(&world)), ("", 0));
     assert_eq!(is_set().await, Some(false));
 }
@@ -77,11 +91,18 @@ async fn the_password_of_an_earlier_program_is_not_shown_as_unset() {
     let world = world.reopen().await;
     let settings = &world.gateway.settings;
     assert_eq!(settings.show("backendPassword").unwrap().is_set, None);
-    assert_eq!(settings.show("backendUser").unwrap().is_set, None, "only the password has this field");
+    assert_eq!(
+        settings.show("backendUser").unwrap().is_set,
+        None,
+        "only the password has this field"
+    );
     set(&world, "backendPassword", "").await.unwrap();
     assert_eq!(settings.show("backendPassword").unwrap().is_set, Some(false));
     set(&world, "backendPassword", "the former").await.unwrap();
-    assert_eq!(world.reopen().await.gateway.settings.show("backendPassword").unwrap().is_set, Some(true));
+    assert_eq!(
+        world.reopen().await.gateway.settings.show("backendPassword").unwrap().is_set,
+        Some(true)
+    );
 }
 
 /// A secret store that fails after it stored `left` more entries, as if the machine had lost power.
@@ -113,12 +134,17 @@ async fn user_and_password_stay_a_pair_after_a_power_failure() {
         (user.unwrap_or_default(), password_in_effect(world))
     };
     let pair = |name: &str| (name.to_owned(), format!("{name}'s"));
-    let of = |name: &'static str, password: &'static str| [("backendPassword", password), ("backendUser", name)];
+    let of = |name: &'static str, password: &'static str| {
+        [("backendPassword", password), ("backendUser", name)]
+    };
     let mut world = World::new().await;
     change(&world, &of("ada", "ada's")).await.unwrap();
-    // The power fails once after the new password is stored, and once after the former one is removed.
+    // The power fails once after the new password is stored, and once after the former one is
+    // removed.
     for (kept, expected) in [(1, "ada"), (2, "bob")] {
-        let failing = |secrets| Arc::new(Failing { secrets, left: AtomicUsize::new(kept) }) as Arc<dyn SecretStore>;
+        let failing = |secrets| {
+            Arc::new(Failing { secrets, left: AtomicUsize::new(kept) }) as Arc<dyn SecretStore>
+        };
         let cut_off = world.with_secrets(failing);
         let changed = change(&cut_off, &of("bob", "bob's")).await;
         assert_eq!(
@@ -141,7 +167,10 @@ async fn a_backup_folder_must_exist_only_when_it_is_set() {
     let nas = base.path().join("nas");
     let nas_text = nas.to_str().unwrap();
     let refused = set(&world, "backupFolder", nas_text).await.unwrap_err();
-    assert!(refused.message.contains("there is no folder") && refused.field.as_deref() == Some("value"), "{refused}");
+    assert!(
+        refused.message.contains("there is no folder") && refused.field.as_deref() == Some("value"),
+        "{refused}"
+    );
     let relative = set(&world, "backupFolder", "nas").await.unwrap_err();
     assert!(relative.message.contains("absolute path"), "{relative}");
     let several = [("backupKeep", "3"), ("backupFolder", nas_text)];
@@ -158,7 +187,12 @@ async fn a_backup_folder_must_exist_only_when_it_is_set() {
     change(&world, &several).await.unwrap();
     fs::remove_dir_all(&nas).unwrap();
     let world = world.reopen().await;
-    assert_eq!(world.gateway.settings.snapshot().backup_folder.as_deref().map(Path::new), Some(nas.as_path()));
+    assert_eq!(
+        world.gateway.settings.snapshot().backup_folder.as_deref().map(Path::new),
+        Some(nas.as_path())
+    );
     set(&world, "backupKeep", "5").await.unwrap();
-    ask(&world.app, UnsetSetting { name: "backupFolder".to_owned() }, &Actor::panel()).await.unwrap();
+    ask(&world.app, UnsetSetting { name: "backupFolder".to_owned() }, &Actor::panel())
+        .await
+        .unwrap();
 }

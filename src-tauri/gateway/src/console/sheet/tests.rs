@@ -51,7 +51,11 @@ fn a_spreadsheet_takes_references_for_text() {
 
 #[test]
 fn a_formula_behind_the_other_separator_is_marked() {
-    assert_eq!(text(Sheet::of(Some("de")), "A,=1+1;=b"), "\"\tA,'=1+1;=b\"", "a comma splits a German table elsewhere");
+    assert_eq!(
+        text(Sheet::of(Some("de")), "A,=1+1;=b"),
+        "\"\tA,'=1+1;=b\"",
+        "a comma splits a German table elsewhere"
+    );
     assert_eq!(text(Sheet::of(Some("en")), "A,=1+1;=b"), "\"\tA,=1+1;'=b\"");
 }
 
@@ -59,7 +63,8 @@ fn a_formula_behind_the_other_separator_is_marked() {
 fn numbers_and_separators_are_those_of_the_locale() {
     let written = |locale| {
         let sheet = Sheet::of(locale);
-        sheet.heading(["a", "b"]) + &sheet.line([Cell::Number("-1234.50".to_owned()), Cell::Word("SENT".to_owned())])
+        sheet.heading(["a", "b"])
+            + &sheet.line([Cell::Number("-1234.50".to_owned()), Cell::Word("SENT".to_owned())])
     };
     let (comma, point) = ("\u{feff}a;b\r\n-1234,50;SENT\r\n", "\u{feff}a,b\r\n-1234.50,SENT\r\n");
     for tag in ["de", "de-AT", "fr", "es-ES", "pt-BR", "it", "nl-BE", "en-ZA"] {

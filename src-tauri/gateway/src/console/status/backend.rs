@@ -13,16 +13,17 @@ use crate::settings::Settings;
 #[ts(export)]
 pub struct BackendItem {
     pub kind: BackendKind,
-    /// The host of each server, with its port if the URL names one. The preferred server is first. Empty for the
-    /// sandbox.
+    /// The host of each server, with its port if the URL names one. The preferred server is first.
+    /// Empty for the sandbox.
     pub servers: Vec<String>,
-    /// The host and port of the first node's ZMQ address; absent if the node is polled each second instead.
+    /// The host and port of the first node's ZMQ address; absent if the node is polled each second
+    /// instead.
     pub zmq: Option<String>,
 }
 
 impl BackendItem {
     /// The gateway's backend; `None` if no server is chosen.
-    pub(super) fn of(gateway: &Gateway) -> Option<Self> {
+    pub fn of(gateway: &Gateway) -> Option<Self> {
         if gateway.configured.is_none() {
             return Some(Self { kind: BackendKind::Sandbox, servers: Vec::new(), zmq: None });
         }
@@ -65,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_backend_is_named_by_kind_servers_and_zmq_address() {
-        let node = [("backendUrl", "http://127.0.0.1:8332"), ("backendZmq", "tcp://127.0.0.1:28332")];
+        let node =
+            [("backendUrl", "http://127.0.0.1:8332"), ("backendZmq", "tcp://127.0.0.1:28332")];
         let zmq = Some("127.0.0.1:28332".to_owned());
         let servers = vec!["127.0.0.1:8332".to_owned()];
         assert_eq!(chosen_by(&node), BackendItem { kind: BackendKind::Core, servers, zmq });
@@ -81,7 +83,10 @@ mod tests {
 
     #[test]
     fn a_backends_name_holds_no_credentials() {
-        for url in ["https://me:secret@node.example/secret/api?secret#secret", "https://node.example/secret"] {
+        for url in [
+            "https://me:secret@node.example/secret/api?secret#secret",
+            "https://node.example/secret",
+        ] {
             assert_eq!(host_and_port(url), "node.example");
         }
         assert_eq!(host_and_port("secret"), "a server without a name");

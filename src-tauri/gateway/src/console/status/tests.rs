@@ -1,4 +1,5 @@
-//! Tests of `status` and `doctor`: sources of exchange rates, the first look, double spends and refused payments.
+//! Tests of `status` and `doctor`: sources of exchange rates, the first look, double spends and
+//! refused payments.
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -15,7 +16,8 @@ use crate::rates::{Answer, Question, RateSource, Rates, SourceFailure, SourceQuo
 use crate::settings::Settings;
 use crate::testing::{World, ask_for_payment};
 
-/// A source with this name that quotes these prices of one Bitcoin in US dollars and in Argentine pesos.
+/// A source with this name that quotes these prices of one Bitcoin in US dollars and in Argentine
+/// pesos.
 struct Quotes(&'static str, i64, i64);
 
 impl RateSource for Quotes {
@@ -25,9 +27,14 @@ impl RateSource for Quotes {
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         let quote = |(code, price): (&str, i64)| {
-            Some(SourceQuote { currency: Currency::from_code(code)?, price: Decimal::from(price), at: question.at })
+            Some(SourceQuote {
+                currency: Currency::from_code(code)?,
+                price: Decimal::from(price),
+                at: question.at,
+            })
         };
-        let all: Vec<SourceQuote> = [("USD", self.1), ("ARS", self.2)].into_iter().filter_map(quote).collect();
+        let all: Vec<SourceQuote> =
+            [("USD", self.1), ("ARS", self.2)].into_iter().filter_map(quote).collect();
         Box::pin(async { Ok(all.into()) })
     }
 }
@@ -41,7 +48,9 @@ impl RateSource for Silent {
     }
 
     fn ask<'a>(&'a self, _: Question<'a>) -> Answer<'a> {
-        Box::pin(async { Err(SourceFailure::of_text("the server refuses connections", NoAnswer::Unreachable)) })
+        Box::pin(async {
+            Err(SourceFailure::of_text("the server refuses connections", NoAnswer::Unreachable))
+        })
     }
 }
 
@@ -56,7 +65,8 @@ async fn of_dollars(sources: Vec<Box<dyn RateSource>>) -> World {
 
 async fn doctor_on_rates(world: &World) -> (bool, String) {
     let doctor = ask(world, "doctor").await;
-    let rates = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "rates").unwrap();
+    let rates =
+        doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "rates").unwrap();
     (rates["ok"].as_bool().unwrap(), rates["message"].as_str().unwrap().to_owned())
 }
 
@@ -67,19 +77,25 @@ async fn ask(world: &World, command: &str) -> Value {
 
 #[tokio::test]
 async fn a_source_that_strays_in_an_enabled_currency_is_reported() {
-    let sources: [Quotes; 3] =
-        [Quotes("ours", 65_000, 90_000_000), Quotes("theirs", 65_100, 90_000_000), Quotes("lone", 70_000, 60_000_000)];
-    let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn RateSource>).collect();
+    let sources: [Quotes; 3] = [
+        Quotes("ours", 65_000, 90_000_000),
+        Quotes("theirs", 65_100, 90_000_000),
+        Quotes("lone", 70_000, 60_000_000),
+    ];
+    let sources =
+        sources.into_iter().map(|source| Box::new(source) as Box<dyn RateSource>).collect();
     let world = of_dollars(sources).await;
 
-    let sentence = "the rate source lone strays from the others by more than 5 % and is left out of USD";
+    let sentence =
+        "the rate source lone strays from the others by more than 5 % and is left out of USD";
     assert_eq!(ask(&world, "status").await["warnings"][0]["message"], json!(sentence));
     assert_eq!(doctor_on_rates(&world).await, (false, sentence.to_owned()));
 }
 
 #[tokio::test]
 async fn one_silent_source_is_a_warning_but_no_fault() {
-    let sources: Vec<Box<dyn RateSource>> = vec![Box::new(Quotes("ours", 65_000, 1)), Box::new(Silent)];
+    let sources: Vec<Box<dyn RateSource>> =
+        vec![Box::new(Quotes("ours", 65_000, 1)), Box::new(Silent)];
     let world = of_dollars(sources).await;
     let sentence = "the rate source silent does not answer: the server refuses connections";
     let status = ask(&world, "status").await;
@@ -89,14 +105,21 @@ async fn one_silent_source_is_a_warning_but_no_fault() {
     assert!(ours["answeredAt"].is_string() && ours["ageSeconds"].is_number(), "{ours}");
     assert_eq!((&silent["answeredAt"], &silent["ageSeconds"]), (&json!(null), &json!(null)));
     assert_eq!(silent["error"]["message"], "the server refuses connections");
-    assert_eq!(doctor_on_rates(&world).await, (true, format!("every currency has a fresh rate; {sentence}")));
+    assert_eq!(
+        doctor_on_rates(&world).await,
+        (true, format!("every currency has a fresh rate; {sentence}"))
+    );
 }
 
 #[tokio::test]
 async fn a_currency_without_a_rate_fails_the_doctor_with_a_remedy() {
     let (ok, message) = doctor_on_rates(&of_dollars(vec![Box::new(Silent)]).await).await;
     assert!(!ok);
-    for part in ["no fresh rate for USD (no source has a fresh quote)", "rateSources", "silent does not answer"] {
+    for part in [
+        "no fresh rate for USD (no source has a fresh quote)",
+        "rateSources",
+        "silent does not answer",
+    ] {
         assert!(message.contains(part), "{message}");
     }
 }
@@ -104,8 +127,15 @@ async fn a_currency_without_a_rate_fails_the_doctor_with_a_remedy() {
 #[tokio::test]
 async fn the_status_says_if_no_look_has_ended_since_the_start() {
     let world = World::new().await.reopen().await;
-    assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null, "a gateway that does not serve makes no look");
-    let served = Served { api: "http://127.0.0.1:7421/v2".to_owned(), pages: "http://127.0.0.1:7421/pay".to_owned() };
+    assert_eq!(
+        ask(&world, "status").await["catchingUp"],
+        Value::Null,
+        "a gateway that does not serve makes no look"
+    );
+    let served = Served {
+        api: "http://127.0.0.1:7421/v2".to_owned(),
+        pages: "http://127.0.0.1:7421/pay".to_owned(),
+    };
     world.gateway.served.set(served).unwrap();
     assert_eq!(ask(&world, "status").await["catchingUp"]["code"], "FIRST_LOOK");
     world.look().await;
@@ -115,15 +145,19 @@ async fn the_status_says_if_no_look_has_ended_since_the_start() {
 /// The status's warnings of double spends.
 async fn attacks(world: &World) -> Vec<String> {
     let status = ask(world, "status").await;
-    let warnings =
-        status["warnings"].as_array().unwrap().iter().map(|warning| warning["message"].as_str().unwrap().to_owned());
+    let warnings = status["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|warning| warning["message"].as_str().unwrap().to_owned());
     warnings.filter(|warning| warning.contains("spend the coins")).collect()
 }
 
 #[tokio::test]
 async fn the_warning_of_a_double_spend_survives_a_restart() {
     let world = World::new().await;
-    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let up_to_50 =
+        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
     let paid = world.pay(&payment, payment.payment.amount_sats).await;
     world.pass_ms(60_000).await;
@@ -137,7 +171,11 @@ async fn the_warning_of_a_double_spend_survives_a_restart() {
     assert_eq!(attacks(&world).await.len(), 1, "a restart keeps the warning");
     world.mine(1).await;
     assert_eq!(world.state(&payment), PaymentState::Invalid);
-    assert_eq!(attacks(&world).await, Vec::<String>::new(), "the warning ends once the payment is decided");
+    assert_eq!(
+        attacks(&world).await,
+        Vec::<String>::new(),
+        "the warning ends once the payment is decided"
+    );
 }
 
 #[tokio::test]

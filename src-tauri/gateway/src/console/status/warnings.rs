@@ -15,7 +15,8 @@ use crate::console::wallet::{NothingFound, has_found_nothing};
 use crate::gateway::{Gateway, StaffWarning, StandsStill, WatchStatus, standstill};
 use crate::rates::{RatesRow, SourceRow};
 
-/// The kind of a warning. For each kind but [`Other`](WarningKind::Other) the panel may have its own sentence.
+/// The kind of a warning. For each kind but [`Other`](WarningKind::Other) the panel may have its
+/// own sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[ts(export)]
@@ -77,19 +78,19 @@ impl From<Standstill> for WarningKind {
     "{count} {} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` sends one again",
     if *.count == 1 { "notification was" } else { "notifications were" }
 )]
-pub(in crate::console) struct GivenUp {
+pub struct GivenUp {
     count: u64,
 }
 
 /// Sentences with their kinds, in the order in which they are shown.
 #[derive(Default)]
-pub(super) struct Warnings {
+pub struct Warnings {
     pub sentences: Vec<Telling>,
     pub kinds: Vec<WarningKind>,
 }
 
 /// The facts from which the warnings are made.
-pub(super) struct Seen<'a> {
+pub struct Seen<'a> {
     pub watched: &'a WatchStatus,
     pub sources: &'a [SourceRow],
     pub rates: &'a [RatesRow],
@@ -101,29 +102,42 @@ pub(super) struct Seen<'a> {
 }
 
 impl Warnings {
-    pub(super) fn of(gateway: &Gateway, reader: &Reader<'_>, seen: Seen<'_>) -> Result<Self, StoreError> {
+    pub fn of(gateway: &Gateway, reader: &Reader<'_>, seen: Seen<'_>) -> Result<Self, StoreError> {
         let Seen { watched, sources, rates, currencies, key_fault, given_up } = seen;
         let mut warnings = Self::default();
         let of_payments = reader.payment_warnings()?;
-        let of_payments = of_payments.iter().filter_map(|(id, warning)| StaffWarning::of_payment(*id, warning));
+        let of_payments =
+            of_payments.iter().filter_map(|(id, warning)| StaffWarning::of_payment(*id, warning));
         warnings.add(WarningKind::Other, of_payments.map(|warning| warning.telling()));
         let passing = watched.warnings.iter().filter(|warning| !warning.is_stored());
         warnings.add(WarningKind::Other, passing.map(Told::telling));
-        warnings.add(WarningKind::Other, watched.begun_anew(gateway.clock.now()).map(|it| it.telling()));
+        warnings.add(
+            WarningKind::Other,
+            watched.begun_anew(gateway.clock.now()).map(|it| it.telling()),
+        );
         if let Some(fault) = backup::nightly_fault(gateway, reader, machine_now())? {
             warnings.add(WarningKind::from(&fault), [fault.telling()]);
         }
-        warnings.add(WarningKind::Other, ballast::given_up(gateway.data_dir.path()).map(|it| it.telling()));
+        warnings.add(
+            WarningKind::Other,
+            ballast::given_up(gateway.data_dir.path()).map(|it| it.telling()),
+        );
         warnings.add(WarningKind::Other, watched.catching_up.map(|it| it.telling()));
         warnings.add(WarningKind::Other, watched.clock_warning().map(|it| it.telling()));
-        warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()).map(|it| it.telling()));
+        warnings.add(
+            WarningKind::Other,
+            watched.stored_ahead_warning(gateway.clock.now()).map(|it| it.telling()),
+        );
         if let Some(standstill) = watched.doubts.standstill {
             warnings.add(WarningKind::from(standstill), [standstill::told(standstill).telling()]);
         }
         if !gateway.chain.has_mempool() {
             warnings.add(WarningKind::BlocksOnly, [StandsStill::BlocksOnly.telling()]);
         }
-        warnings.add(WarningKind::Unreported, standstill::unreported(&watched.unreported).map(|it| it.telling()));
+        warnings.add(
+            WarningKind::Unreported,
+            standstill::unreported(&watched.unreported).map(|it| it.telling()),
+        );
         warnings.add(WarningKind::Zmq, gateway.chain.fault());
         warnings.add(WarningKind::Other, silent_together(sources).map(|it| it.telling()));
         warnings.add(WarningKind::Other, strays(rates, currencies).iter().map(Told::telling));

@@ -31,7 +31,10 @@ async fn an_anomaly_shows_its_order_and_the_sums_of_accepting() {
 
     let row = listed(&world, "listPayments").await;
     assert_eq!((&row["state"], &row["whyInvalid"]), (&json!("INVALID"), &json!("SHORT_PAID")));
-    assert_eq!((&row["price"]["shown"], &row["paidWorth"]["shown"]), (&json!("10.00"), &json!("4.99")));
+    assert_eq!(
+        (&row["price"]["shown"], &row["paidWorth"]["shown"]),
+        (&json!("10.00"), &json!("4.99"))
+    );
 
     let anomaly = listed(&world, "listAnomalies").await;
     assert_eq!(anomaly["merchantTransactionId"], "order-1");
@@ -95,7 +98,11 @@ async fn a_reversal_is_counted_and_its_history_says_withdrawn() {
     assert_eq!((&view["state"], &view["whyInvalid"]), (&json!("INVALID"), &json!("REVERSED")));
     let last = view["history"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&last["cause"], &last["whyInvalid"]), (&json!("withdrawn"), &json!("REVERSED")));
-    assert_eq!(view["anomalies"][0]["acceptance"], Value::Null, "coins that are gone cannot be accepted");
+    assert_eq!(
+        view["anomalies"][0]["acceptance"],
+        Value::Null,
+        "coins that are gone cannot be accepted"
+    );
     assert_eq!(ask(&world, json!({"command": "status"})).await["openReversals"], 1);
     let dismissal = json!({"command": "dismissAnomaly", "anomalyId": view["anomalies"][0]["anomalyId"], "reason": "x"});
     ask(&world, dismissal).await;
@@ -115,9 +122,11 @@ async fn an_ambiguous_price_is_refused() {
         let view = dispatch(&world.app, create(typed, "EUR"), &Actor::panel()).await.unwrap();
         assert_eq!(view["price"]["shown"], price, "{typed}");
     }
-    for (typed, currency, field) in [("1,500", "JPY", "amount"), ("ten", "EUR", "amount"), ("1,500", "XXX", "currency")]
+    for (typed, currency, field) in
+        [("1,500", "JPY", "amount"), ("ten", "EUR", "amount"), ("1,500", "XXX", "currency")]
     {
-        let error = dispatch(&world.app, create(typed, currency), &Actor::panel()).await.unwrap_err();
+        let error =
+            dispatch(&world.app, create(typed, currency), &Actor::panel()).await.unwrap_err();
         assert_eq!(error.field.as_deref(), Some(field), "{typed} {currency}: {}", error.message);
     }
 }
@@ -127,16 +136,29 @@ async fn the_status_lists_currencies_and_failing_servers() {
     let world = World::new().await;
     let status = ask(&world, json!({"command": "status"})).await;
     assert_eq!(status["currencies"], json!(["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]));
-    assert_eq!((&status["failingNotifications"], &status["failingServers"]), (&json!(0), &json!([])));
+    assert_eq!(
+        (&status["failingNotifications"], &status["failingServers"]),
+        (&json!(0), &json!([]))
+    );
     ask(&world, json!({"command": "setSetting", "name": "currencies", "value": "EUR,CHF"})).await;
-    assert_eq!(ask(&world, json!({"command": "status"})).await["currencies"], json!(["EUR", "CHF"]));
+    assert_eq!(
+        ask(&world, json!({"command": "status"})).await["currencies"],
+        json!(["EUR", "CHF"])
+    );
 }
 
 #[test]
 fn few_servers_are_named_and_more_are_counted() {
-    let failing =
-        |server: &str| tillgate_store::notifications::FailingServer { server: server.to_owned(), notifications: 2 };
-    let servers = ["https://shop.example:443", "http://127.0.0.1:9000", "http://a.example:80", "http://b.example:80"];
+    let failing = |server: &str| tillgate_store::notifications::FailingServer {
+        server: server.to_owned(),
+        notifications: 2,
+    };
+    let servers = [
+        "https://shop.example:443",
+        "http://127.0.0.1:9000",
+        "http://a.example:80",
+        "http://b.example:80",
+    ];
     let named = named(&servers.map(failing));
     assert_eq!(named, ["shop.example", "127.0.0.1:9000", "a.example", "1 more"]);
 }

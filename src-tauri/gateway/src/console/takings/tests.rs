@@ -15,7 +15,8 @@ async fn ask(world: &World, bounds: Vec<i64>, week_days: u32) -> Result<Value, C
     dispatch(&world.app, command, &Actor::panel()).await
 }
 
-/// The takings of four days, of which the third begins at this time. The week began with the second day.
+/// The takings of four days, of which the third begins at this time. The week began with the second
+/// day.
 async fn takings(world: &World, third_ms: i64) -> Value {
     ask(world, (-2..=2).map(|day| third_ms + day * DAY_MS).collect(), 3).await.unwrap()
 }
@@ -50,12 +51,20 @@ async fn a_payment_counts_on_the_day_of_its_first_confirmation() {
 
     let shown = takings(&world, start_ms).await;
     let main = &shown["main"];
-    assert_eq!((&main["currency"], &shown["others"], &shown["paymentsCount"]), (&json!("USD"), &json!([]), &json!(2)));
+    assert_eq!(
+        (&main["currency"], &shown["others"], &shown["paymentsCount"]),
+        (&json!("USD"), &json!([]), &json!(2))
+    );
     assert_eq!(sums(main), [("10.00", 1), ("10.00", 1), ("20.00", 2), ("20.00", 2)]);
     let paid_sats = first.payment.amount_sats + second.payment.amount_sats;
     assert_eq!(main["all"]["paid"]["sats"], paid_sats);
     assert_eq!((&main["top"]["shown"], &main["half"]["shown"]), (&json!("10.00"), &json!("5.00")));
-    let heights: Vec<_> = main["days"].as_array().unwrap().iter().map(|day| day["height"].as_u64().unwrap()).collect();
+    let heights: Vec<_> = main["days"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|day| day["height"].as_u64().unwrap())
+        .collect();
     assert_eq!(heights, [0, 0, 1_000, 1_000]);
 }
 
@@ -86,7 +95,11 @@ async fn coins_that_staff_accepted_although_too_few_count_with_their_part_of_the
     world.pay(&payment, payment.payment.amount_sats / 2).await;
     world.mine(1).await;
     world.app.watcher.accept(payment.payment.id, None, "panel:ann").await.unwrap();
-    assert_eq!(sums(&takings(&world, start_ms).await["main"])[3], ("4.99", 1), "half of the coins, rounded down");
+    assert_eq!(
+        sums(&takings(&world, start_ms).await["main"])[3],
+        ("4.99", 1),
+        "half of the coins, rounded down"
+    );
 }
 
 #[tokio::test]
@@ -103,7 +116,10 @@ async fn payments_that_were_reversed_or_not_paid_do_not_count() {
     world.look().await;
     assert_eq!(world.state(&payment), PaymentState::Invalid);
     let shown = takings(&world, start_ms).await;
-    assert_eq!((&shown["main"]["all"]["payments"], &shown["paymentsCount"]), (&json!(0), &json!(2)));
+    assert_eq!(
+        (&shown["main"]["all"]["payments"], &shown["paymentsCount"]),
+        (&json!(0), &json!(2))
+    );
 }
 
 #[tokio::test]
@@ -116,12 +132,14 @@ async fn the_currency_with_the_most_payments_is_the_main_one() {
         let create = json!({"command": "createPayment", "amount": "7.50", "currency": "EUR", "message": "", "merchantTransactionId": ""});
         let create: Command = serde_json::from_value(create).unwrap();
         let created = dispatch(&world.app, create, &Actor::panel()).await.unwrap();
-        let payment = world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
+        let payment =
+            world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
         world.pay(&payment, payment.payment.amount_sats).await;
         world.mine(1).await;
     }
     let shown = takings(&world, start_ms).await;
-    let all = |takings: &Value| (takings["currency"].clone(), takings["all"]["price"]["shown"].clone());
+    let all =
+        |takings: &Value| (takings["currency"].clone(), takings["all"]["price"]["shown"].clone());
     assert_eq!(all(&shown["main"]), (json!("EUR"), json!("15.00")));
     let others: Vec<_> = shown["others"].as_array().unwrap().iter().map(all).collect();
     assert_eq!(others, [(json!("USD"), json!("10.00"))]);
@@ -130,7 +148,9 @@ async fn the_currency_with_the_most_payments_is_the_main_one() {
 #[tokio::test]
 async fn bounds_that_are_no_days_are_refused() {
     let world = World::new().await;
-    for (bounds, week_days, field) in [(vec![0], 1, "bounds"), (vec![5, 4], 1, "bounds"), (vec![0, 1], 2, "weekDays")] {
+    for (bounds, week_days, field) in
+        [(vec![0], 1, "bounds"), (vec![5, 4], 1, "bounds"), (vec![0, 1], 2, "weekDays")]
+    {
         let refused = ask(&world, bounds, week_days).await.unwrap_err();
         assert_eq!(refused.field.as_deref(), Some(field));
     }

@@ -1,4 +1,5 @@
-//! The facts that belong on the sheet with the words: the type of the addresses, and the wallet's birthday.
+//! The facts that belong on the sheet with the words: the type of the addresses, and the wallet's
+//! birthday.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::time::Timestamp;
@@ -15,26 +16,29 @@ use crate::setup::CREATED;
 pub struct SheetView {
     /// `bip84` or `bip86`.
     pub address_type: String,
-    /// The day before the wallet's first coin, like 2024-05-31. For a restored wallet it is the height of a block.
-    /// `wallet restore --birthday` takes both.
+    /// The day before the wallet's first coin, like 2024-05-31. For a restored wallet it is the
+    /// height of a block. `wallet restore --birthday` takes both.
     pub birthday: String,
 }
 
 impl SheetView {
     /// The facts for a wallet that is made now.
-    pub(super) fn of_new(gateway: &Gateway) -> Self {
+    pub fn of_new(gateway: &Gateway) -> Self {
         let address_type = gateway.settings.snapshot().address_type;
         Self { address_type: address_type.as_str().to_owned(), birthday: day(gateway.clock.now()) }
     }
 
     /// The facts for this installation's wallet; `None` without a wallet.
-    pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
+    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(wallet) = gateway.wallet.get() else { return Ok(None) };
         let birthday = match (reader.first_act(CREATED)?, reader.birth_height()?) {
             (Some(made_at), _) => day(made_at),
             (None, height) => height.unwrap_or(0).to_string(),
         };
-        Ok(Some(Self { address_type: wallet.keychains.address_type().as_str().to_owned(), birthday }))
+        Ok(Some(Self {
+            address_type: wallet.keychains.address_type().as_str().to_owned(),
+            birthday,
+        }))
     }
 }
 

@@ -10,7 +10,8 @@ use crate::gateway::Gateway;
 use crate::records::qr;
 use crate::setup::SetupError;
 
-/// Asks for the wallet's public descriptors. A person who has them sees every payment, but cannot spend.
+/// Asks for the wallet's public descriptors. A person who has them sees every payment, but cannot
+/// spend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletDescriptor {}
@@ -42,7 +43,7 @@ impl Ask for WalletDescriptor {
 impl WalletDescriptorView {
     /// # Errors
     /// There is no wallet yet.
-    pub(super) fn of(gateway: &Gateway) -> Result<Self, CommandError> {
+    pub fn of(gateway: &Gateway) -> Result<Self, CommandError> {
         let wallet = existing_wallet(gateway)?;
         let descriptors = wallet.keychains.descriptors();
         let descriptor = descriptors.multipath().map_err(SetupError::from)?;

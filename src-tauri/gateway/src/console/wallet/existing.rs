@@ -7,6 +7,6 @@ use crate::console::refusal::Refusal;
 use crate::gateway::Gateway;
 use crate::wallet::Wallet;
 
-pub(super) fn existing_wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
+pub fn existing_wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
     gateway.wallet.get().ok_or_else(|| CommandError::told("WALLET_NOT_READY", &Refusal::NoWallet))
 }

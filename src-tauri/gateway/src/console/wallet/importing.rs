@@ -66,7 +66,12 @@ impl From<Imported> for ImportedLabels {
             foreign: told.foreign.len(),
             foreign_lines: told.foreign.into_iter().take(LINES_MAX).collect(),
             unkept: told.other_types.iter().map(|(_, count)| count).sum(),
-            unkept_types: told.other_types.into_iter().map(|(kind, _)| kind).take(TYPES_MAX).collect(),
+            unkept_types: told
+                .other_types
+                .into_iter()
+                .map(|(kind, _)| kind)
+                .take(TYPES_MAX)
+                .collect(),
             cut: told.cut,
             replaced: told.replaced,
             frozen: told.frozen,

@@ -1,5 +1,5 @@
-//! Makes the wallet, and checks whether words would restore it. New words are shown once. The panel then asks for two
-//! of them again.
+//! Makes the wallet, and checks whether words would restore it. New words are shown once. The panel
+//! then asks for two of them again.
 
 use std::fmt;
 
@@ -44,7 +44,8 @@ impl Drop for Words {
     }
 }
 
-/// Stores new words with the secrets and returns them. `makeWallet` then makes the wallet from them.
+/// Stores new words with the secrets and returns them. `makeWallet` then makes the wallet from
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct CreateWallet {
@@ -58,7 +59,8 @@ pub struct CreateWallet {
 #[ts(export)]
 pub struct MakeWallet {}
 
-/// Returns new words, which are kept in memory for 15 minutes. `confirmWallet` makes the wallet from them.
+/// Returns new words, which are kept in memory for 15 minutes. `confirmWallet` makes the wallet
+/// from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct DraftWallet {
@@ -235,6 +237,7 @@ impl From<DraftError> for CommandError {
 fn count(words: Option<u32>) -> Result<WordCount, CommandError> {
     match words {
         None => Ok(WordCount::default()),
-        Some(count) => WordCount::of(count).ok_or_else(|| CommandError::invalid("words", &ArgumentFault::WordCount)),
+        Some(count) => WordCount::of(count)
+            .ok_or_else(|| CommandError::invalid("words", &ArgumentFault::WordCount)),
     }
 }

@@ -16,24 +16,26 @@ use crate::gateway::Gateway;
 use crate::setup::{self, Birthday, RestoreRequest, Restored, SetupError};
 use crate::wallet::words;
 
-/// Restores the wallet from its words. If the wallet exists already, its words are stored with the secrets again. A
-/// birthday or a gap then makes it look through the chain again.
+/// Restores the wallet from its words. If the wallet exists already, its words are stored with the
+/// secrets again. A birthday or a gap then makes it look through the chain again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreWallet {
     pub words: Words,
-    /// A height or date before the wallet's first coin: 845000 or 2024-05-31. If absent, the network's first block that
-    /// can hold a coin. The look through a node's blocks begins there. It has no effect on an Electrum server, which is
-    /// asked about addresses.
+    /// A height or date before the wallet's first coin: 845000 or 2024-05-31. If absent, the
+    /// network's first block that can hold a coin. The look through a node's blocks begins there.
+    /// It has no effect on an Electrum server, which is asked about addresses.
     #[serde(default)]
     pub birthday: Option<String>,
-    /// The gap limit: the longest run of given addresses without a coin. If absent, the setting `restoreSkip` plus 500.
-    /// The look covers `restoreSkip` further addresses, because an earlier restored copy skipped as many.
+    /// The gap limit: the longest run of given addresses without a coin. If absent, the setting
+    /// `restoreSkip` plus 500. The look covers `restoreSkip` further addresses, because an earlier
+    /// restored copy skipped as many.
     #[serde(default)]
     pub gap: Option<u32>,
-    /// Whether another copy of the wallet continued from the state of this copy, for example after an older folder was
-    /// put back by hand. If so, `restoreSkip` indices are skipped, and the wallet looks through the chain.
+    /// Whether another copy of the wallet continued from the state of this copy, for example after
+    /// an older folder was put back by hand. If so, `restoreSkip` indices are skipped, and the
+    /// wallet looks through the chain.
     #[serde(default)]
     pub beside_another: bool,
 }
@@ -43,8 +45,8 @@ pub struct RestoreWallet {
 #[ts(export)]
 pub struct ShowRestore {}
 
-/// Stops the look of a restored wallet. The wallet then gives no address until the look continues or the wallet is
-/// restored again.
+/// Stops the look of a restored wallet. The wallet then gives no address until the look continues
+/// or the wallet is restored again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct StopRestore {}
@@ -63,8 +65,8 @@ pub struct RestoredView {
     pub made: bool,
     /// The progress of the look; absent if only the words were stored.
     pub restore: Option<RestoreView>,
-    /// Whether the words carry a version of an Electrum seed. Of the wallets that are none, one in some two hundred
-    /// does so by chance.
+    /// Whether the words carry a version of an Electrum seed. Of the wallets that are none, one in
+    /// some two hundred does so by chance.
     #[serde(default)]
     pub like_electrum: bool,
 }
@@ -88,18 +90,18 @@ pub struct RestoreView {
     pub state: RestoreState,
     /// The look begins above the block of this height.
     pub birth_height: u32,
-    /// The number of addresses looked at beyond the highest used one: the gap limit plus the addresses that an earlier
-    /// restored copy skipped.
+    /// The number of addresses looked at beyond the highest used one: the gap limit plus the
+    /// addresses that an earlier restored copy skipped.
     pub looks_ahead: u32,
     /// The height that the look has reached; absent before the first block.
     pub scanned_height: Option<u32>,
     /// The height of the best block, if it is known.
     pub chain_height: Option<u32>,
-    /// The number of scripts that the backend was asked about, external and internal; 0 if the backend shows whole
-    /// blocks.
+    /// The number of scripts that the backend was asked about, external and internal; 0 if the
+    /// backend shows whole blocks.
     pub asked: u32,
-    /// The number of all scripts to ask about. It grows when a used script is found. 0 if the backend shows whole
-    /// blocks, and once the look has ended.
+    /// The number of all scripts to ask about. It grows when a used script is found. 0 if the
+    /// backend shows whole blocks, and once the look has ended.
     pub to_ask: u32,
     /// The part of the blocks or scripts that is done, rounded down.
     pub percent: u32,
@@ -114,8 +116,9 @@ pub struct RestoreView {
     /// Whether a whole look for a wallet of words found no coin, now or ever.
     #[serde(default)]
     pub found_nothing: bool,
-    /// The unspent coins that the look found at the other address type of the same words. They are not the wallet's:
-    /// the words must be restored elsewhere to spend them. Absent if there are none.
+    /// The unspent coins that the look found at the other address type of the same words. They are
+    /// not the wallet's: the words must be restored elsewhere to spend them. Absent if there are
+    /// none.
     #[serde(default)]
     pub at_other_type: Option<OtherTypeView>,
     /// When the restore began, ISO 8601.
@@ -140,7 +143,11 @@ pub struct OtherTypeView {
 }
 
 impl OtherTypeView {
-    pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>, restore: &Restore) -> Result<Option<Self>, StoreError> {
+    pub fn of(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        restore: &Restore,
+    ) -> Result<Option<Self>, StoreError> {
         let sats = reader.other_sats()?;
         let other = funds::address_type(gateway, &gateway.settings.snapshot()).other();
         let view = || Self {
@@ -152,11 +159,13 @@ impl OtherTypeView {
     }
 
     /// The coins as a sentence, with the remedy.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let Self { address_type, sum, looked_time } = self;
         let found = looked_time.as_ref().map_or_else(
             || format!("the same words have {} BTC", sum.shown),
-            |time| format!("the look that ended at {time} found {} BTC of the same words", sum.shown),
+            |time| {
+                format!("the look that ended at {time} found {} BTC of the same words", sum.shown)
+            },
         );
         format!(
             "{found} at {address_type} addresses, which this wallet does not use: restore the words with another --data-dir and the setting addressType={address_type}, and send these coins over"
@@ -172,7 +181,8 @@ impl Ask for RestoreWallet {
         let birthday = self.birthday.as_deref().map(read).transpose()?;
         let words = words::read(self.words.reveal()).map_err(SetupError::from)?;
         let like_electrum = words::is_like_electrum(words.reveal());
-        let request = RestoreRequest { words, birthday, gap: self.gap, beside_another: self.beside_another };
+        let request =
+            RestoreRequest { words, birthday, gap: self.gap, beside_another: self.beside_another };
         let restored = setup::restore(by.gateway(), request, by.actor).await?;
         Ok(match restored {
             Restored::Made(restore) => {
@@ -215,15 +225,21 @@ impl Ask for ContinueRestore {
 
 impl RestoreView {
     /// The view of a restore, with the progress of the present look.
-    pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>, restore: &Restore) -> Result<Self, StoreError> {
+    pub fn of(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        restore: &Restore,
+    ) -> Result<Self, StoreError> {
         let status = gateway.last_look.status();
         // The look stores its blocks when it ends, but its progress is shown before that.
         let under_way = status.catching_up.filter(|it| it.restored_at == Some(restore.begun_at));
         let restore = under_way.map_or(*restore, |it| restore.looked_up_to(it.seen_height));
         let chain_height = under_way.map(|it| it.tip_height).or(status.tip.map(|tip| tip.height));
         let awaits_backend = restore.is_dangerous() && !gateway.has_backend();
-        // Without a backend it is unknown whether scripts will be asked about, so their number is 0.
-        let asks = restore.is_dangerous() && !awaits_backend && gateway.chain.sees() == Sees::Scripts;
+        // Without a backend it is unknown whether scripts will be asked about, so their number is
+        // 0.
+        let asks =
+            restore.is_dangerous() && !awaits_backend && gateway.chain.sees() == Sees::Scripts;
         let to_ask = if asks { reader.indices_to_ask(&restore)?.count() } else { 0 };
         Ok(Self {
             source: match restore.source {
@@ -241,7 +257,9 @@ impl RestoreView {
             percent: percent(&restore, chain_height, to_ask),
             awaits_backend,
             found: restore.unknown,
-            address_type: funds::address_type(gateway, &gateway.settings.snapshot()).as_str().to_owned(),
+            address_type: funds::address_type(gateway, &gateway.settings.snapshot())
+                .as_str()
+                .to_owned(),
             found_nothing: has_found_nothing(reader, &restore)?,
             at_other_type: OtherTypeView::of(gateway, reader, &restore)?,
             begun_time: restore.begun_at.iso_seconds(),
@@ -252,7 +270,7 @@ impl RestoreView {
 }
 
 /// Whether a restore from words has ended, and the wallet never had a coin.
-pub(crate) fn has_found_nothing(reader: &Reader<'_>, restore: &Restore) -> Result<bool, StoreError> {
+pub fn has_found_nothing(reader: &Reader<'_>, restore: &Restore) -> Result<bool, StoreError> {
     let is_looked = restore.source == RestoreSource::Words && restore.looked_at.is_some();
     Ok(is_looked && restore.unknown == 0 && !reader.has_any_coin()?)
 }
@@ -262,14 +280,14 @@ pub(crate) fn has_found_nothing(reader: &Reader<'_>, restore: &Restore) -> Resul
 #[error(
     "no transaction of the restored wallet was found. If it ever received coins, check four things: another address type than bip84 and bip86, which were both looked at; a passphrase (25th word), which is not supported; words of another program, like Electrum; and a birthday that is too late"
 )]
-pub(crate) struct NothingFound;
+pub struct NothingFound;
 
 async fn view(by: &Asker<'_>, restore: Restore) -> Result<RestoreView, CommandError> {
     by.read(move |gateway, reader| RestoreView::of(gateway, reader, &restore)).await
 }
 
-/// The percentage of scripts asked about, or of blocks from the birth height to the best block. It is at most 99 before
-/// the look has ended.
+/// The percentage of scripts asked about, or of blocks from the birth height to the best block. It
+/// is at most 99 before the look has ended.
 fn percent(restore: &Restore, chain_height: Option<u32>, to_ask: u32) -> u32 {
     if !restore.is_dangerous() {
         return 100;
@@ -305,18 +323,29 @@ mod tests {
             first_given: None,
         };
         use RestoreState::{Looked, Scanning};
-        for (scanned, tip, told) in
-            [(None, Some(300), 0), (Some(100), Some(300), 0), (Some(201), Some(300), 50), (Some(300), Some(300), 99)]
-        {
+        for (scanned, tip, told) in [
+            (None, Some(300), 0),
+            (Some(100), Some(300), 0),
+            (Some(201), Some(300), 50),
+            (Some(300), Some(300), 99),
+        ] {
             assert_eq!(percent(&at(Scanning, scanned), tip, 0), told, "{scanned:?}");
         }
-        assert_eq!(percent(&at(Scanning, Some(50)), Some(60), 0), 0, "a chain that ends below the birth");
+        assert_eq!(
+            percent(&at(Scanning, Some(50)), Some(60), 0),
+            0,
+            "a chain that ends below the birth"
+        );
         assert_eq!(percent(&at(Scanning, Some(50)), None, 0), 0);
         assert_eq!(percent(&at(Looked, Some(300)), Some(400), 0), 100);
         // A backend that is asked about scripts.
         for (addresses, told) in [(0, 0), (1_500, 50), (3_000, 99), (4_000, 99)] {
             let asked = AskedIndices { addresses, change: addresses / 3 };
-            assert_eq!(percent(&Restore { asked, ..at(Scanning, None) }, Some(300), 4_000), told, "{addresses}");
+            assert_eq!(
+                percent(&Restore { asked, ..at(Scanning, None) }, Some(300), 4_000),
+                told,
+                "{addresses}"
+            );
         }
         assert_eq!(percent(&at(Looked, Some(300)), Some(400), 0), 100);
     }

@@ -17,13 +17,17 @@ use crate::testing::ask_for_payment;
 
 fn on_regtest(folder: &Path) -> Options {
     let network = Override { value: "regtest".to_owned(), by: "TILLGATE_NETWORK".to_owned() };
-    Options { overrides: BTreeMap::from([("network".to_owned(), network)]), ..options(folder, Environment::Test) }
+    Options {
+        overrides: BTreeMap::from([("network".to_owned(), network)]),
+        ..options(folder, Environment::Test)
+    }
 }
 
 /// A test node over a new sandbox's chain.
 fn start_node(folder: &Path) -> (Arc<Sandbox>, CoreNode) {
     let sandbox = Arc::new(Sandbox::open(&folder.join("chain.db"), machine_now().ms()).unwrap());
-    let node = CoreNode::start(Arc::clone(&sandbox), folder, Box::new(|| machine_now().ms())).unwrap();
+    let node =
+        CoreNode::start(Arc::clone(&sandbox), folder, Box::new(|| machine_now().ms())).unwrap();
     (sandbox, node)
 }
 
@@ -35,7 +39,8 @@ async fn set(app: &Arc<App>, name: &str, value: &str) -> Result<serde_json::Valu
 /// The doctor's finding about the chain.
 async fn chain_check(app: &Arc<App>) -> (bool, String) {
     let found = dispatch(app, Doctor {}.into(), &Actor::command_line()).await.unwrap();
-    let check = found["checks"].as_array().unwrap().iter().find(|check| check["name"] == "chain").unwrap();
+    let check =
+        found["checks"].as_array().unwrap().iter().find(|check| check["name"] == "chain").unwrap();
     (check["ok"] == true, check["message"].as_str().unwrap().to_owned())
 }
 
@@ -60,7 +65,10 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     app.watcher.look().await.unwrap();
     let height = sandbox.tip().unwrap().height;
     assert_eq!(app.gateway.last_look.status().tip.unwrap().height, height);
-    assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
+    assert_eq!(
+        chain_check(&app).await,
+        (true, format!("the backend answers, its best block is {height}"))
+    );
 
     // The gateway also signs in by user and password. The password appears in no answer.
     set(&app, "backendUser", node::USER).await.unwrap();
@@ -93,7 +101,12 @@ async fn a_node_whose_zmq_address_is_silent_is_named_and_polled() {
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
     set(&app, "backendUrl", &node.url()).await.unwrap();
-    assert!(set(&app, "backendZmq", "ipc:///tmp/zmq").await.unwrap_err().contains("like tcp://127.0.0.1:28332"));
+    assert!(
+        set(&app, "backendZmq", "ipc:///tmp/zmq")
+            .await
+            .unwrap_err()
+            .contains("like tcp://127.0.0.1:28332")
+    );
     set(&app, "backendZmq", &node.zmq_url()).await.unwrap();
     assert!(chain_check(&app).await.0);
     // No program listens at port 1.
@@ -128,7 +141,8 @@ async fn a_doctor_names_a_node_that_lags_or_pruned_needed_blocks() {
         let (ok, why) = chain_check(&app).await;
         assert!(!ok && why.contains(words), "{fault:?}: {why}");
     }
-    // The block of the wallet's birth holds no coin of the wallet, so a node may have pruned that block.
+    // The block of the wallet's birth holds no coin of the wallet, so a node may have pruned that
+    // block.
     node.misbehave(CoreFault::Pruned(31));
     assert!(chain_check(&app).await.0);
     drop(sandbox);
@@ -199,13 +213,18 @@ async fn backend_and_its_urls_must_have_the_same_protocol() {
     let refused = set(&app, "backendUrl", "ssl://electrum.example:50002").await.unwrap_err();
     assert!(refused.contains("backend is core"), "{refused}");
     set(&app, "backend", "electrum").await.unwrap();
-    let shown = set(&app, "backendUrl", "ssl://Electrum.example:50002, tcp://127.0.0.1:50001").await.unwrap();
+    let shown = set(&app, "backendUrl", "ssl://Electrum.example:50002, tcp://127.0.0.1:50001")
+        .await
+        .unwrap();
     assert_eq!(shown["value"], "ssl://electrum.example:50002,tcp://127.0.0.1:50001");
     let refused = set(&app, "backend", "core").await.unwrap_err();
     assert!(refused.contains("set both at once, like backend=core backendUrl="), "{refused}");
-    for wrong in
-        ["ssl://electrum.example", "ssl://user@electrum.example:1", "ssl://electrum.example:50002/x", "ftp://x:1"]
-    {
+    for wrong in [
+        "ssl://electrum.example",
+        "ssl://user@electrum.example:1",
+        "ssl://electrum.example:50002/x",
+        "ftp://x:1",
+    ] {
         assert!(set(&app, "backendUrl", wrong).await.is_err(), "{wrong}");
     }
     let fingerprint = "AB:".repeat(31) + "AB";
@@ -236,7 +255,10 @@ async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
     electrum.misbehave(None);
     app.watcher.look().await.unwrap();
     let height = sandbox.tip().unwrap().height;
-    assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
+    assert_eq!(
+        chain_check(&app).await,
+        (true, format!("the backend answers, its best block is {height}"))
+    );
     electrum.misbehave(ElectrumFault::OlderTip(height - 1));
     // A new connection learns the present tip.
     set(&app, "backendUrl", &url).await.unwrap();
@@ -254,11 +276,18 @@ async fn with_esplora_stored_a_gateway_starts_and_names_the_choices() {
     let folder = tempfile::tempdir().unwrap();
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     app.gateway.store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();
-    app.gateway.store.write(|tx| tx.put_setting("backendUrl", "https://esplora.example/api")).await.unwrap();
+    app.gateway
+        .store
+        .write(|tx| tx.put_setting("backendUrl", "https://esplora.example/api"))
+        .await
+        .unwrap();
     drop(app);
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
     let (ok, why) = chain_check(&app).await;
-    assert!(!ok && why.contains("backend can no longer be esplora") && why.contains("backend=electrum"), "{why}");
+    assert!(
+        !ok && why.contains("backend can no longer be esplora") && why.contains("backend=electrum"),
+        "{why}"
+    );
     let why = app.watcher.look().await.unwrap_err().to_string();
     assert!(why.contains("backend can no longer be esplora"), "{why}");
     assert!(!app.gateway.has_backend(), "the setup guide must ask for a backend");
@@ -307,14 +336,17 @@ async fn a_gateway_is_ready_while_its_first_look_waits_for_the_node() {
         "the gateway must be ready before the look ends"
     );
     let permit = app.watcher.hold();
-    tokio::time::timeout(std::time::Duration::from_secs(5), permit).await.expect("a stop cancels the look");
+    tokio::time::timeout(std::time::Duration::from_secs(5), permit)
+        .await
+        .expect("a stop cancels the look");
 }
 
 #[tokio::test]
 async fn production_without_wallet_and_backend_takes_no_payment() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secrets");
-    let secrets = SecretsLocation::File { file, passphrase: Secret::new("a passphrase".to_owned()) };
+    let secrets =
+        SecretsLocation::File { file, passphrase: Secret::new("a passphrase".to_owned()) };
     let production = Options { secrets, ..options(folder.path(), Environment::Production) };
     let app = super::super::open(production).await.unwrap();
     let served = run_and_stop(Arc::clone(&app), on_loopback()).await.unwrap();

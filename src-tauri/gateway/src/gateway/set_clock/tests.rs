@@ -60,7 +60,8 @@ async fn world_with_settable_clock() -> (World, Arc<SetForward>) {
     let world = World::new().await;
     let mut settable = None;
     let world = world.with_clock(|clock| {
-        let clock = Arc::new(SetForward { clock, ahead_ms: AtomicI64::new(0), steps: Mutex::default() });
+        let clock =
+            Arc::new(SetForward { clock, ahead_ms: AtomicI64::new(0), steps: Mutex::default() });
         settable = Some(Arc::clone(&clock));
         clock
     });
@@ -76,7 +77,8 @@ impl World {
         self.pass_sender().await;
     }
 
-    /// Moves the clock ahead without a step that the gateway follows, as if it was set while the gateway was stopped.
+    /// Moves the clock ahead without a step that the gateway follows, as if it was set while the
+    /// gateway was stopped.
     fn is_ahead_by_ms(&self, ms: i64) {
         self.gateway.clock_offset_ms.fetch_add(ms, SeqCst);
     }
@@ -111,10 +113,17 @@ async fn a_forward_step_leaves_each_customer_the_rest_of_the_time() {
         late.payment.expires_at.plus_ms(HOURS_MS),
         "the deadline moves with the clock"
     );
-    assert_eq!(world.reload_payment(&after.payment.id).payment.expires_at, after.payment.expires_at, "not extended");
+    assert_eq!(
+        world.reload_payment(&after.payment.id).payment.expires_at,
+        after.payment.expires_at,
+        "not extended"
+    );
 
     world.pass_ms(6 * MINUTE_MS).await;
-    assert_eq!([world.state(&early), world.state(&late)], [PaymentState::Expired, PaymentState::New]);
+    assert_eq!(
+        [world.state(&early), world.state(&late)],
+        [PaymentState::Expired, PaymentState::New]
+    );
     assert_eq!(world.payout(&offer).state, PayoutState::New);
     world.pay(&late, late.payment.amount_sats).await;
     assert_eq!(world.state(&late), PaymentState::Unconfirmed, "paid in time");
@@ -197,9 +206,13 @@ async fn an_approval_in_the_future_counts_until_its_day_is_over() {
     let world = World::new().await;
     let until = UtcDay::of(world.gateway.clock.now().plus_ms(DAY_MS)).end.iso_seconds();
     let is_refused = async || {
-        let refused = approve(&world.gateway, world.offered_payout(50_000_000).await, staff()).await;
+        let refused =
+            approve(&world.gateway, world.offered_payout(50_000_000).await, staff()).await;
         let Err(ApproveError::Limit(refusals)) = refused else { return false };
-        assert!(refusals.iter().any(|refusal| refusal.to_string().contains(&until)), "{refusals:?}");
+        assert!(
+            refusals.iter().any(|refusal| refusal.to_string().contains(&until)),
+            "{refusals:?}"
+        );
         true
     };
     world.is_ahead_by_ms(DAY_MS);
@@ -232,7 +245,10 @@ async fn an_offer_made_in_the_future_expires_at_the_next_start() {
 async fn a_start_warns_of_a_payment_made_in_the_future() {
     let world = World::new().await;
     assert_eq!(
-        LastLook::load(&world.gateway.store).unwrap().status().stored_ahead_warning(world.gateway.clock.now()),
+        LastLook::load(&world.gateway.store)
+            .unwrap()
+            .status()
+            .stored_ahead_warning(world.gateway.clock.now()),
         None
     );
     world.is_ahead_by_ms(HOURS_MS);
@@ -259,7 +275,10 @@ async fn a_restart_undoes_the_extensions_of_a_mistaken_step() {
     world.starts_again().await;
     assert_eq!(world.reload_payment(&payment.payment.id).payment.expires_at, told);
     assert_eq!(world.state(&payment), PaymentState::New);
-    assert_eq!((world.payout(&offer).state, world.payout(&offer).expires_at), (PayoutState::New, valid_until));
+    assert_eq!(
+        (world.payout(&offer).state, world.payout(&offer).expires_at),
+        (PayoutState::New, valid_until)
+    );
     world.pass_ms(10 * MINUTE_MS).await;
     let refused = approve(&world.gateway, offer, staff()).await;
     assert!(matches!(refused, Err(ApproveError::OfferExpired)), "{refused:?}");
@@ -286,9 +305,17 @@ async fn a_start_keeps_the_validity_of_an_offer_under_old_settings() {
     let offer = world.offered_payout(50_000).await;
     let valid_until = world.payout(&offer).expires_at;
     let act = Act { actor: "cli", at: world.gateway.clock.now() };
-    world.gateway.settings.set(&world.gateway.store, "offerValidityMinutes", "1", act).await.unwrap();
+    world
+        .gateway
+        .settings
+        .set(&world.gateway.store, "offerValidityMinutes", "1", act)
+        .await
+        .unwrap();
     correct_future_times(&world.gateway).await;
-    assert_eq!((world.payout(&offer).state, world.payout(&offer).expires_at), (PayoutState::New, valid_until));
+    assert_eq!(
+        (world.payout(&offer).state, world.payout(&offer).expires_at),
+        (PayoutState::New, valid_until)
+    );
 }
 
 #[tokio::test]
@@ -299,7 +326,9 @@ async fn an_idempotency_key_lives_a_day_after_a_mistaken_step() {
     world.look().await;
     clock.is_right_again();
     world.starts_again().await;
-    let prior = || world.gateway.store.read(|reader| once.prior(reader, world.gateway.clock.now())).unwrap();
+    let prior = || {
+        world.gateway.store.read(|reader| once.prior(reader, world.gateway.clock.now())).unwrap()
+    };
     assert_eq!(prior(), PriorRequest::Same(b"answered".to_vec()));
     world.pass_ms(2 * DAY_MS).await;
     assert_eq!(prior(), PriorRequest::None);
@@ -316,7 +345,10 @@ async fn a_restart_keeps_the_extensions_of_a_right_step() {
         world.reload_payment(&payment.payment.id).payment.expires_at,
         payment.payment.expires_at.plus_ms(HOURS_MS)
     );
-    assert_eq!((world.state(&payment), world.payout(&offer).state), (PaymentState::New, PayoutState::New));
+    assert_eq!(
+        (world.state(&payment), world.payout(&offer).state),
+        (PaymentState::New, PayoutState::New)
+    );
 }
 
 #[tokio::test]
@@ -361,7 +393,11 @@ async fn coins_seen_in_the_future_become_quiet_after_the_next_start() {
     world.pay(&payment, payment.payment.amount_sats).await;
     clock.is_right_again();
     world.starts_again().await;
-    assert_eq!(world.state(&payment), PaymentState::Unconfirmed, "the quiet time begins at the start");
+    assert_eq!(
+        world.state(&payment),
+        PaymentState::Unconfirmed,
+        "the quiet time begins at the start"
+    );
     world.pass_ms(4_000).await;
     assert_eq!(world.state(&payment), PaymentState::Confirmed);
 }

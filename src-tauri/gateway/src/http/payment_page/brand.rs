@@ -6,20 +6,21 @@ const LIGHT_INK: &str = "#fff";
 /// The colour of text on a light ground.
 const DARK_INK: &str = "#1c1c1a";
 
-/// The weights of red, green and blue in a colour's luminance, in ten-thousandths (WCAG 2, relative luminance).
+/// The weights of red, green and blue in a colour's luminance, in ten-thousandths (WCAG 2, relative
+/// luminance).
 const WEIGHTS: [u32; 3] = [2_126, 7_152, 722];
 
-/// The dark ink has more contrast from this luminance on. It is 0.2, times 10,000 for the weights, times 255² because
-/// a channel's light grows about with its square.
+/// The dark ink has more contrast from this luminance on. It is 0.2, times 10,000 for the weights,
+/// times 255² because a channel's light grows about with its square.
 const LIGHT_FROM: u32 = 2_000 * 255 * 255;
 
 /// A colour of three channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Color([u8; 3]);
+pub struct Color([u8; 3]);
 
 impl Color {
     /// Reads `#rrggbb`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
         let mut channels = [0; 3];
         hex::decode_to_slice(digits, &mut channels).ok()?;
@@ -27,14 +28,18 @@ impl Color {
     }
 
     /// The colour for a style sheet.
-    pub(super) fn css(self) -> String {
+    pub fn css(self) -> String {
         format!("#{}", hex::encode(self.0))
     }
 
     /// The ink with the greater contrast on this colour.
-    pub(super) fn ink(self) -> &'static str {
-        let light: u32 =
-            self.0.iter().zip(WEIGHTS).map(|(&channel, weight)| weight * u32::from(channel) * u32::from(channel)).sum();
+    pub fn ink(self) -> &'static str {
+        let light: u32 = self
+            .0
+            .iter()
+            .zip(WEIGHTS)
+            .map(|(&channel, weight)| weight * u32::from(channel) * u32::from(channel))
+            .sum();
         if light < LIGHT_FROM { LIGHT_INK } else { DARK_INK }
     }
 }

@@ -32,8 +32,9 @@ const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(20);
 /// Limit of events that wait for a slow client.
 const WAITING_MAX: usize = 4;
 
-/// The events of one page. The first is sent at once, because the payment may have changed since the page was made.
-pub(super) fn stream(
+/// The events of one page. The first is sent at once, because the payment may have changed since
+/// the page was made.
+pub fn stream(
     http: Arc<Http>,
     id: Id,
     texts: &'static Texts,
@@ -49,14 +50,19 @@ pub(super) fn stream(
     Sse::new(ReceiverStream::new(waiting)).keep_alive(heartbeat(HEARTBEAT))
 }
 
-/// Heartbeats, which show the page that the connection is alive. They have data, because browsers drop events without
-/// data.
-pub(super) fn heartbeat(interval: Duration) -> KeepAlive {
+/// Heartbeats, which show the page that the connection is alive. They have data, because browsers
+/// drop events without data.
+pub fn heartbeat(interval: Duration) -> KeepAlive {
     KeepAlive::new().interval(interval).event(Event::default().event("alive").data("1"))
 }
 
 /// Sends the changes until the page is closed.
-async fn follow(http: &Arc<Http>, id: Id, texts: &'static Texts, events: &mpsc::Sender<Result<Event, Infallible>>) {
+async fn follow(
+    http: &Arc<Http>,
+    id: Id,
+    texts: &'static Texts,
+    events: &mpsc::Sender<Result<Event, Infallible>>,
+) {
     let id = id.to_string();
     let mut changes = http.app.gateway.changes.subscribe();
     let mut last_sent = String::new();

@@ -1,4 +1,5 @@
-//! The page's markup. Every foreign text is escaped where it is inserted; unescaped text is Tillgate's own.
+//! The page's markup. Every foreign text is escaped where it is inserted; unescaped text is
+//! Tillgate's own.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -14,13 +15,13 @@ const SCRIPT: &str = include_str!("page.js");
 const RELOAD_SECONDS: u32 = 10;
 
 /// Most characters of an address that are read. A payment URI fits.
-pub(super) const ADDRESS_MAX: usize = 300;
+pub const ADDRESS_MAX: usize = 300;
 
 /// Seconds for which the last state is shown before the redirect to the shop.
 const MOVE_ON_SECONDS: u32 = 3;
 
 /// The whole page, as it is at `at_ms`.
-pub(super) fn page(view: &View, at_ms: i64, nonce: &str, texts: &Texts) -> String {
+pub fn page(view: &View, at_ms: i64, nonce: &str, texts: &Texts) -> String {
     let merchant = &view.merchant;
     let head = html! {
         title { (fill(texts.title, &[&price(view, texts)])) }
@@ -53,7 +54,7 @@ fn price(view: &View, texts: &Texts) -> String {
 }
 
 /// The part of the page that changes; events send it whole.
-pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
+pub fn payment(view: &View, texts: &Texts) -> Markup {
     html! {
         @let is_attacked = view.state == PageState::TakingBack;
         p.price data-status=(view.status.as_str()) data-conflict=[is_attacked.then_some("true")] { (price(view, texts)) }
@@ -107,14 +108,15 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
 }
 
 /// The answer to a text that is no address: the form again. It is not updated, so the text stays.
-pub(super) fn wrong_address(view: &View, given: &str, nonce: &str, texts: &Texts) -> String {
+pub fn wrong_address(view: &View, given: &str, nonce: &str, texts: &Texts) -> String {
     let head = html! { title { (texts.refund) } };
-    let body = html! { main { header { h1 { (view.merchant.name) } } (ask_address(given, texts)) } };
+    let body =
+        html! { main { header { h1 { (view.merchant.name) } } (ask_address(given, texts)) } };
     document(&head, &body, nonce, texts)
 }
 
 /// The name of the form's field.
-pub(super) const ADDRESS_FIELD: &str = "address";
+pub const ADDRESS_FIELD: &str = "address";
 
 /// The form for a refund's address. A text in it was refused.
 fn ask_address(refused: &str, texts: &Texts) -> Markup {
@@ -137,7 +139,7 @@ fn ask_address(refused: &str, texts: &Texts) -> Markup {
 }
 
 /// The page for an id that names no payment.
-pub(super) fn not_found(nonce: &str, texts: &Texts) -> String {
+pub fn not_found(nonce: &str, texts: &Texts) -> String {
     let head = html! { title { (texts.not_found) } };
     let body = html! { main { (state("over", texts.not_found, texts.not_found_hint)) } };
     document(&head, &body, nonce, texts)
@@ -161,8 +163,8 @@ fn document(head: &Markup, body: &Markup, nonce: &str, texts: &Texts) -> String 
     page.into_string()
 }
 
-/// The `refresh` of a page without scripts: it redirects to the shop, or reloads because coins may come late or may be
-/// taken back.
+/// The `refresh` of a page without scripts: it redirects to the shop, or reloads because coins may
+/// come late or may be taken back.
 fn refresh(view: &View) -> Option<String> {
     match &view.redirect {
         Some(url) if view.moves_on() => Some(format!("{MOVE_ON_SECONDS};url={url}")),
@@ -178,8 +180,8 @@ fn to_pay(payable: &Payable, texts: &Texts) -> Markup {
         None => texts.awaiting.to_owned(),
     };
     let (minutes, seconds) = (payable.seconds_left / 60, payable.seconds_left % 60);
-    // The countdown and the wallet come first, because on a phone the rest is below the fold. Once the countdown is
-    // over, the script hides the first section and shows the second.
+    // The countdown and the wallet come first, because on a phone the rest is below the fold. Once
+    // the countdown is over, the script hides the first section and shows the second.
     html! {
         section #open {
             div.state.waiting {

@@ -15,15 +15,20 @@ use crate::http::reading::read_on_another_thread;
 use crate::http::state::Http;
 
 /// The payment as its page shows it; `None` if there is none with this id.
-pub(super) async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
+pub async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     let Ok(id) = id.parse::<Id>() else { return Ok(None) };
     let gateway = &http.app.gateway;
-    // One payment's row is read quickly, on the thread that serves the connection. Its Bitcoin transactions may be many,
-    // so they are read on another thread.
+    // One payment's row is read quickly, on the thread that serves the connection. Its Bitcoin
+    // transactions may be many, so they are read on another thread.
     match gateway.store.read(|reader| reader.payment(&id))? {
         Some(row) if !matches!(row.payment.state, PaymentState::New | PaymentState::Underpaid) => {
-            match read_on_another_thread(http, Long::Record, PAGES, move |gateway| read_view(gateway, &id)).await {
-                // If the database is too busy, the page still shows the payment's state, without its coins.
+            match read_on_another_thread(http, Long::Record, PAGES, move |gateway| {
+                read_view(gateway, &id)
+            })
+            .await
+            {
+                // If the database is too busy, the page still shows the payment's state, without
+                // its coins.
                 Err(failure) if failure.is_for_storage() => Ok(Some(view_of(gateway, &row, None))),
                 read => read,
             }
@@ -33,7 +38,7 @@ pub(super) async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Fai
 }
 
 /// The payment and its transactions from one snapshot. Blocks the thread while it reads.
-pub(super) fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
+pub fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
     gateway.store.read(|reader| {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
         let came = Came::read(reader, &row)?;

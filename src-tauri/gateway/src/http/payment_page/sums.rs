@@ -1,4 +1,5 @@
-//! Sums as the page's language writes them, such as `1.234,50 EUR` in German. Portuguese is Brazil's.
+//! Sums as the page's language writes them, such as `1.234,50 EUR` in German. Portuguese is
+//! Brazil's.
 
 use fixed_decimal::Decimal;
 use icu_decimal::DecimalFormatter;
@@ -8,19 +9,23 @@ use tillgate_domain::money::{Currency, format_btc};
 use super::texts::Texts;
 
 /// A sum of money, with the code of its currency.
-pub(super) fn fiat(minor: i64, currency: Currency, texts: &Texts) -> String {
+pub fn fiat(minor: i64, currency: Currency, texts: &Texts) -> String {
     format!("{} {}", in_form(currency.format_minor(minor), texts), currency.code())
 }
 
-/// An amount of Bitcoin, without its unit. The amount that a customer copies has a point instead: wallets read that.
-pub(super) fn btc(sats: u64, texts: &Texts) -> String {
+/// An amount of Bitcoin, without its unit. The amount that a customer copies has a point instead:
+/// wallets read that.
+pub fn btc(sats: u64, texts: &Texts) -> String {
     in_form(format_btc(sats), texts)
 }
 
 /// A number such as `1234.50` with the language's marks. All its decimals stay.
 fn in_form(number: String, texts: &Texts) -> String {
     let Ok(locale) = Locale::try_from_str(texts.lang) else { return number };
-    match (Decimal::try_from_str(&number), DecimalFormatter::try_new(locale.into(), Default::default())) {
+    match (
+        Decimal::try_from_str(&number),
+        DecimalFormatter::try_new(locale.into(), Default::default()),
+    ) {
         (Ok(decimal), Ok(formatter)) => formatter.format(&decimal).to_string(),
         (Err(_), _) | (_, Err(_)) => number,
     }
@@ -48,7 +53,10 @@ mod tests {
 
     #[test]
     fn bitcoin_keeps_its_eight_decimals() {
-        assert_eq!(LANGUAGES.map(|texts| btc(120_000_000_000, texts))[..2], ["1,200.00000000", "1.200,00000000"]);
+        assert_eq!(
+            LANGUAGES.map(|texts| btc(120_000_000_000, texts))[..2],
+            ["1,200.00000000", "1.200,00000000"]
+        );
         assert_eq!(LANGUAGES.map(|texts| btc(294, texts))[..2], ["0.00000294", "0,00000294"]);
     }
 }

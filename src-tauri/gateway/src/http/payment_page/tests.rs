@@ -58,8 +58,12 @@ async fn the_page_is_small_and_shows_the_time_left_first() {
     let page = page_of(&world, &payment);
     assert!(page.len() < PAGE_MAX_BYTES, "{} bytes", page.len());
     let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("{what} is not in {page}"));
-    let [price, left, wallet, code] =
-        [place("class=\"price\""), place("id=\"left\""), place("class=\"button wallet\""), place("<svg")];
+    let [price, left, wallet, code] = [
+        place("class=\"price\""),
+        place("id=\"left\""),
+        place("class=\"button wallet\""),
+        place("<svg"),
+    ];
     assert!(price < left && left < wallet && wallet < code, "{page}");
 }
 
@@ -68,8 +72,10 @@ async fn text_on_a_light_colour_is_dark() {
     let world = World::new().await;
     let payment = world.payment().await;
     let mut view = view(&world, &payment);
-    for (color, style) in [("#ffe066", ":root{--brand:#ffe066;--brand-ink:#1c1c1a}"), ("#1d6f42", "--brand-ink:#fff}")]
-    {
+    for (color, style) in [
+        ("#ffe066", ":root{--brand:#ffe066;--brand-ink:#1c1c1a}"),
+        ("#1d6f42", "--brand-ink:#fff}"),
+    ] {
         view.merchant.color = brand::Color::parse(color);
         let page = html::page(&view, 0, "nonce", &ENGLISH);
         assert!(page.contains(style), "{color}: {page}");
@@ -103,7 +109,10 @@ async fn the_address_is_hidden_once_paid_or_past_the_deadline() {
     let world = World::new().await;
     let [paid, never] = [world.payment().await, world.payment().await];
     world.pay(&paid, paid.payment.amount_sats).await;
-    assert!(matches!(view(&world, &paid).state, PageState::Unconfirmed { confirmations: Some(0), wanted: 1 }));
+    assert!(matches!(
+        view(&world, &paid).state,
+        PageState::Unconfirmed { confirmations: Some(0), wanted: 1 }
+    ));
     world.mine(1).await;
     assert_eq!(view(&world, &paid).state, PageState::Confirmed { too_much_sats: None });
     world.advance_clock_ms(HALF_AN_HOUR_MS);
@@ -126,7 +135,10 @@ async fn a_cancelled_payment_is_said_to_be_cancelled_until_coins_come() {
     world.look().await;
     assert_eq!(view(&world, &payment).state, PageState::Cancelled);
     world.pay(&payment, payment.payment.amount_sats).await;
-    assert!(matches!(view(&world, &payment).state, PageState::Held { because: HeldBecause::Late, .. }));
+    assert!(matches!(
+        view(&world, &payment).state,
+        PageState::Held { because: HeldBecause::Late, .. }
+    ));
 }
 
 #[tokio::test]
@@ -154,14 +166,19 @@ async fn a_busy_database_never_makes_the_page_say_nothing_came() {
     let view = load(&http, &payment.payment.id.to_string()).await.unwrap().unwrap();
     assert_eq!(view.state, PageState::Invalid);
     let page = html::page(&view, 0, "nonce", &ENGLISH);
-    assert!(page.contains(ENGLISH.invalid_hint) && !page.contains("Nothing was received"), "{page}");
+    assert!(
+        page.contains(ENGLISH.invalid_hint) && !page.contains("Nothing was received"),
+        "{page}"
+    );
 }
 
 /// Takes all permits to read the transactions of a payment.
 fn every_permit(http: &Http) -> Vec<impl Sized + use<>> {
     let mut held = Vec::new();
     let mut context = Context::from_waker(Waker::noop());
-    while let Poll::Ready(permit) = pin!(http.read_permits.take(Long::Record, PAGES)).poll(&mut context) {
+    while let Poll::Ready(permit) =
+        pin!(http.read_permits.take(Long::Record, PAGES)).poll(&mut context)
+    {
         held.push(permit.unwrap());
     }
     held
@@ -182,8 +199,10 @@ async fn an_event_is_sent_when_the_page_changes() {
     let world = World::new().await;
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     let payment = world.payment().await;
-    let permit = Arc::new(StreamPermits::default()).take(payment.payment.id, [127, 0, 0, 1].into()).unwrap();
-    let response = events::stream(Arc::clone(&http), payment.payment.id, &ENGLISH, permit).into_response();
+    let permit =
+        Arc::new(StreamPermits::default()).take(payment.payment.id, [127, 0, 0, 1].into()).unwrap();
+    let response =
+        events::stream(Arc::clone(&http), payment.payment.id, &ENGLISH, permit).into_response();
     let mut events = response.into_body().into_data_stream();
     let mut heard = String::new();
     while !heard.contains("Waiting for your payment") {
@@ -199,7 +218,8 @@ async fn an_event_is_sent_when_the_page_changes() {
 async fn a_heartbeat_has_data_or_browsers_would_drop_it() {
     use tokio_stream::StreamExt as _;
     let silent = tokio_stream::pending::<Result<Event, Infallible>>();
-    let response = Sse::new(silent).keep_alive(events::heartbeat(Duration::from_millis(1))).into_response();
+    let response =
+        Sse::new(silent).keep_alive(events::heartbeat(Duration::from_millis(1))).into_response();
     let heard = response.into_body().into_data_stream().next().await.unwrap().unwrap();
     assert_eq!(heard, "event: alive\ndata: 1\n\n");
 }
@@ -229,10 +249,13 @@ async fn a_surplus_below_the_dust_limit_is_paid_without_a_hint() {
 #[tokio::test]
 async fn the_page_says_stop_while_the_money_is_taken_back() {
     let world = World::new().await;
-    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let up_to_50 =
+        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
-    let with_redirect =
-        PaymentRow { redirect_urls: Some(r#"{"confirmed":"https://shop.test/"}"#.to_owned()), ..payment.clone() };
+    let with_redirect = PaymentRow {
+        redirect_urls: Some(r#"{"confirmed":"https://shop.test/"}"#.to_owned()),
+        ..payment.clone()
+    };
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
     world.pass_ms(60_000).await;
     let green = page_of(&world, &payment);
@@ -241,11 +264,21 @@ async fn the_page_says_stop_while_the_money_is_taken_back() {
     let rival = world.sandbox().replace(txid, to_customer, world.now_ms()).unwrap();
     world.look().await;
     let red = page_of(&world, &payment);
-    assert!(red.contains("<div class=\"state over\"><h2>Stop: the customer is taking the money back</h2>"), "{red}");
-    assert!(red.contains("data-status=\"CONFIRMED\" data-conflict=\"true\"") && !red.contains("Paid"), "{red}");
-    let attacked = PaymentRow { payment: world.reload_payment(&payment.payment.id).payment, ..with_redirect };
+    assert!(
+        red.contains(
+            "<div class=\"state over\"><h2>Stop: the customer is taking the money back</h2>"
+        ),
+        "{red}"
+    );
+    assert!(
+        red.contains("data-status=\"CONFIRMED\" data-conflict=\"true\"") && !red.contains("Paid"),
+        "{red}"
+    );
+    let attacked =
+        PaymentRow { payment: world.reload_payment(&payment.payment.id).payment, ..with_redirect };
     let settings = world.gateway.settings.snapshot();
-    let view = View::of(&attacked, None, world.gateway.clock.now(), world.gateway.environment, &settings);
+    let view =
+        View::of(&attacked, None, world.gateway.clock.now(), world.gateway.environment, &settings);
     assert_eq!(
         (view.state, view.redirect),
         (PageState::TakingBack, None),
@@ -265,7 +298,8 @@ async fn coins_lost_in_a_reorg_are_shown() {
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();
     world.look().await;
     let page = page_of(&world, &payment);
-    let taken = format!("{} BTC of your payment were taken back", format_btc(payment.payment.amount_sats));
+    let taken =
+        format!("{} BTC of your payment were taken back", format_btc(payment.payment.amount_sats));
     assert!(page.contains("<h2>Payment taken back</h2>") && page.contains(&taken), "{page}");
 }
 
@@ -295,16 +329,23 @@ async fn the_page_asks_for_the_address_of_a_refund_and_then_shows_it() {
     world.mine(2).await;
     let page = page_of(&world, &payment);
     assert!(!page.contains("<form"), "nobody asked: {page}");
-    let anomalies = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+    let anomalies =
+        world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
     anomalies::ask(&world.gateway, anomalies[0].anomaly.id, "panel:ann").await.unwrap();
     let page = page_of(&world, &payment);
-    assert!(page.contains(r#"<form method="post">"#) && page.contains("name=\"address\""), "{page}");
+    assert!(
+        page.contains(r#"<form method="post">"#) && page.contains("name=\"address\""),
+        "{page}"
+    );
     assert!(!page.contains("http-equiv=\"refresh\""), "a reload empties the form: {page}");
     assert!(!view(&world, &payment).moves_on(), "the question leaves before it is read");
     let address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
     anomalies::answer(&world.gateway, payment.payment.id, address).await.unwrap();
     let page = page_of(&world, &payment);
-    assert!(page.contains(address) && page.contains(ENGLISH.refund_given) && !page.contains("<form"), "{page}");
+    assert!(
+        page.contains(address) && page.contains(ENGLISH.refund_given) && !page.contains("<form"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -312,7 +353,10 @@ async fn a_refused_address_is_escaped_and_can_be_corrected() {
     let world = World::new().await;
     let payment = world.payment().await;
     let page = html::wrong_address(&view(&world, &payment), "\"><script>", "nonce", &ENGLISH);
-    assert!(page.contains("value=\"&quot;&gt;&lt;script&gt;\"") && page.contains(ENGLISH.refund_wrong), "{page}");
+    assert!(
+        page.contains("value=\"&quot;&gt;&lt;script&gt;\"") && page.contains(ENGLISH.refund_wrong),
+        "{page}"
+    );
     assert!(!page.contains("<script"), "a live page would empty the field: {page}");
 }
 
@@ -321,7 +365,10 @@ async fn without_scripts_no_button_is_dead() {
     let world = World::new().await;
     let page = page_of(&world, &world.payment().await);
     let (_, hidden) = page.split_once("<noscript>").unwrap();
-    assert!(hidden.split_once("</noscript>").unwrap().0.contains("button[data-copy]{display:none}"), "{page}");
+    assert!(
+        hidden.split_once("</noscript>").unwrap().0.contains("button[data-copy]{display:none}"),
+        "{page}"
+    );
     let buttons = page.matches("<button").count();
     assert_eq!(buttons, page.matches(" data-copy=").count(), "a button without a rule: {page}");
 }
@@ -332,7 +379,8 @@ async fn the_amount_to_copy_has_a_point_in_every_language() {
     let payment = world.payment().await;
     for texts in texts::LANGUAGES {
         let page = html::page(&view(&world, &payment), 0, "nonce", texts);
-        let copied = format!("<code id=\"amount\">{}</code>", format_btc(payment.payment.amount_sats));
+        let copied =
+            format!("<code id=\"amount\">{}</code>", format_btc(payment.payment.amount_sats));
         assert!(page.contains(&copied), "{page}");
     }
 }

@@ -10,28 +10,36 @@ mod words;
 
 use std::cmp::Reverse;
 
-pub(super) use english::ENGLISH;
-pub(super) use words::Texts;
+pub use english::ENGLISH;
+pub use words::Texts;
 
 /// The page's languages. Browsers that ask for none of them get English.
-pub(super) const LANGUAGES: [&Texts; 6] =
-    [&ENGLISH, &german::GERMAN, &french::FRENCH, &spanish::SPANISH, &portuguese::PORTUGUESE, &japanese::JAPANESE];
+pub const LANGUAGES: [&Texts; 6] = [
+    &ENGLISH,
+    &german::GERMAN,
+    &french::FRENCH,
+    &spanish::SPANISH,
+    &portuguese::PORTUGUESE,
+    &japanese::JAPANESE,
+];
 
 /// Limit of languages read from one `Accept-Language`. Browsers send only a few.
 const ASKED_MAX: usize = 20;
 
-/// The texts of a language tag such as `de` or `de-AT`; `None` for a language that the page does not have.
-pub(super) fn of_tag(tag: &str) -> Option<&'static Texts> {
+/// The texts of a language tag such as `de` or `de-AT`; `None` for a language that the page does
+/// not have.
+pub fn of_tag(tag: &str) -> Option<&'static Texts> {
     let lang = tag.split('-').next()?;
     LANGUAGES.into_iter().find(|texts| texts.lang.eq_ignore_ascii_case(lang))
 }
 
 /// The texts for a browser that sends this `Accept-Language`.
-pub(super) fn for_browser(accepted: &str) -> &'static Texts {
+pub fn for_browser(accepted: &str) -> &'static Texts {
     let asked = accepted.split(',').take(ASKED_MAX).filter_map(|one| {
         let mut parts = one.split(';').map(str::trim);
         let texts = of_tag(parts.next()?)?;
-        let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(WHOLE), thousandths)?;
+        let weight =
+            parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(WHOLE), thousandths)?;
         (weight > 0).then_some((weight, texts))
     });
     // Among languages with the same weight, the first is chosen.
@@ -50,7 +58,7 @@ fn thousandths(weight: &str) -> Option<u32> {
 }
 
 /// Replaces each `{}` by the next value.
-pub(super) fn fill(text: &str, values: &[&str]) -> String {
+pub fn fill(text: &str, values: &[&str]) -> String {
     let mut filled = String::with_capacity(text.len() + 16);
     let mut values = values.iter();
     let mut parts = text.split("{}");

@@ -17,7 +17,7 @@ use crate::settings::Settings;
 
 /// The contents of a payment's page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct View {
+pub struct View {
     pub merchant: Merchant,
     pub is_test: bool,
     pub state: PageState,
@@ -35,7 +35,7 @@ pub(super) struct View {
 
 /// The question where to send a refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refund {
+pub enum Refund {
     /// Staff ask for an address.
     Asked,
     /// A customer gave this address, and staff decide.
@@ -57,7 +57,8 @@ impl Refund {
         Ok(None)
     }
 
-    /// Whether the refund that is under way pays the customer's address. Staff may have sent it elsewhere.
+    /// Whether the refund that is under way pays the customer's address. Staff may have sent it
+    /// elsewhere.
     fn goes_to(reader: &Reader<'_>, row: &AnomalyRow, address: &str) -> Result<bool, StoreError> {
         let under_way = row.payout_id.filter(|_| row.anomaly.resolution == Resolution::Refunding);
         let Some(payout_id) = under_way else { return Ok(false) };
@@ -67,7 +68,7 @@ impl Refund {
 
 /// The merchant's name, colour and logo, from the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Merchant {
+pub struct Merchant {
     pub name: String,
     pub color: Option<Color>,
     /// An image as a `data:` URL.
@@ -76,7 +77,7 @@ pub(super) struct Merchant {
 
 /// The payment's state as the customer sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PageState {
+pub enum PageState {
     /// To be paid.
     Payable(Payable),
     /// The deadline has passed, and the closing look is still to come.
@@ -97,7 +98,8 @@ pub(super) enum PageState {
     Cancelled,
     /// No coins came in time.
     Expired,
-    /// It was not completed. The page says no more while the database is too busy to read whether coins came.
+    /// It was not completed. The page says no more while the database is too busy to read whether
+    /// coins came.
     Invalid,
     /// The received coins do not make the payment paid. The customer must not pay again.
     Held { received_sats: u64, because: HeldBecause },
@@ -111,7 +113,7 @@ pub(super) enum PageState {
 
 /// Why the received coins do not make a payment paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HeldBecause {
+pub enum HeldBecause {
     Late,
     TooLittle,
     TooMuch,
@@ -119,7 +121,7 @@ pub(super) enum HeldBecause {
 
 /// The received coins of a payment.
 #[derive(Debug, Clone)]
-pub(super) struct Came {
+pub struct Came {
     /// The fewest confirmations among the transactions that count.
     confirmations: u32,
     /// The sum of all coins at the payment's address that are not gone.
@@ -133,16 +135,19 @@ pub(super) struct Came {
 
 impl Came {
     /// Reads all transactions of the payment, whose number has no limit.
-    pub(super) fn read(reader: &Reader<'_>, row: &PaymentRow) -> Result<Self, StoreError> {
+    pub fn read(reader: &Reader<'_>, row: &PaymentRow) -> Result<Self, StoreError> {
         let receipts = reader.receipts(row.seq)?;
         let there = || receipts.iter().filter(|receipt| !receipt.gone);
-        let is_reversal =
-            |kind, resolution| kind == AnomalyKind::ReversedPayment && resolution != Resolution::DismissedBySystem;
+        let is_reversal = |kind, resolution| {
+            kind == AnomalyKind::ReversedPayment && resolution != Resolution::DismissedBySystem
+        };
         let anomalies = reader.anomalies_of_payment(row.seq)?;
-        let reversal = anomalies.iter().find(|row| is_reversal(row.anomaly.kind, row.anomaly.resolution));
+        let reversal =
+            anomalies.iter().find(|row| is_reversal(row.anomaly.kind, row.anomaly.resolution));
         Ok(Self {
             confirmations: least_confirmations(&receipts, reader.tip_height()?),
-            there_sats: there().fold(0, |sum, receipt: &Receipt| sum.saturating_add(receipt.amount_sats)),
+            there_sats: there()
+                .fold(0, |sum, receipt: &Receipt| sum.saturating_add(receipt.amount_sats)),
             has_uncounted: there().any(|receipt| receipt.counted_sats < receipt.amount_sats),
             taken_back_sats: reversal.map(|row| row.anomaly.paid_sats),
             refund: Refund::of(reader, &anomalies)?,
@@ -152,13 +157,14 @@ impl Came {
 
 /// The data that a customer needs to pay.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Payable {
+pub struct Payable {
     pub address: String,
     /// The amount to pay now: the remaining sum, but at least the dust limit.
     pub amount_btc: String,
     /// The sum received so far; absent if it is 0.
     pub paid_sats: Option<u64>,
-    /// The text of the QR code: address and amount only, because a message can be too long for a QR code.
+    /// The text of the QR code: address and amount only, because a message can be too long for a QR
+    /// code.
     pub qr_uri: String,
     /// The link for a wallet on the same device: with label and message.
     pub wallet_uri: String,
@@ -166,9 +172,9 @@ pub(super) struct Payable {
 }
 
 impl View {
-    /// The page of a payment at `now`. `came` is `None` if the state needs no coins, or if the database is too busy to
-    /// read them.
-    pub(super) fn of(
+    /// The page of a payment at `now`. `came` is `None` if the state needs no coins, or if the
+    /// database is too busy to read them.
+    pub fn of(
         row: &PaymentRow,
         came: Option<Came>,
         now: Timestamp,
@@ -189,7 +195,9 @@ impl View {
             },
             PaymentState::Confirmed if payment.conflict_seen => PageState::TakingBack,
             PaymentState::Confirmed => PageState::Confirmed {
-                too_much_sats: came.map(|came| came.there_sats).filter(|sats| *sats >= payment.too_much_sats()),
+                too_much_sats: came
+                    .map(|came| came.there_sats)
+                    .filter(|sats| *sats >= payment.too_much_sats()),
             },
             PaymentState::Expired | PaymentState::Invalid => match came {
                 None => PageState::Invalid,
@@ -214,14 +222,15 @@ impl View {
         }
     }
 
-    /// Whether the page goes to the shop by itself. After a late payment the page stays, because the shop's page would
-    /// say “start again”. A page that asks the customer stays too.
-    pub(super) const fn moves_on(&self) -> bool {
-        self.refund.is_none() && !matches!(self.state, PageState::Held { because: HeldBecause::Late, .. })
+    /// Whether the page goes to the shop by itself. After a late payment the page stays, because
+    /// the shop's page would say “start again”. A page that asks the customer stays too.
+    pub const fn moves_on(&self) -> bool {
+        self.refund.is_none()
+            && !matches!(self.state, PageState::Held { because: HeldBecause::Late, .. })
     }
 
     /// Equal for two views that differ only in the time left.
-    pub(super) fn fingerprint(&self) -> String {
+    pub fn fingerprint(&self) -> String {
         let mut still = self.clone();
         if let PageState::Payable(payable) = &mut still.state {
             payable.seconds_left = 0;
@@ -269,8 +278,8 @@ impl Payable {
     }
 }
 
-/// The URL to which a payment's page moves on, with the payment's id filled in. While the customer takes the money back,
-/// no page of the shop fits.
+/// The URL to which a payment's page moves on, with the payment's id filled in. While the customer
+/// takes the money back, no page of the shop fits.
 fn redirect(payment: &Payment, urls: Option<&str>) -> Option<String> {
     let kind = match payment.state {
         PaymentState::New | PaymentState::Underpaid => return None,
@@ -282,8 +291,8 @@ fn redirect(payment: &Payment, urls: Option<&str>) -> Option<String> {
     };
     let urls: serde_json::Value = serde_json::from_str(urls?).ok()?;
     let url = urls.get(kind.as_str())?.as_str()?;
-    // The URL was validated when the payment was made. The check is repeated, so that a page links only to http and
-    // https.
+    // The URL was validated when the payment was made. The check is repeated, so that a page links
+    // only to http and https.
     let (scheme, _) = url.split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
     // A URL library writes the braces as `%7B` and `%7D`.

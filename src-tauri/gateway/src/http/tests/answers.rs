@@ -22,16 +22,23 @@ async fn a_new_payment_is_answered_with_the_record_that_get_shows() {
     assert_eq!((&record["status"], &record["label"]), (&json!("NEW"), &json!("shop")));
     assert_eq!(record["redirectUrls"], json!({ "confirmed": "https://shop.test/thanks" }));
     assert_eq!(record["paymentPageUrl"], format!("{}/{id}", shop.world.gateway.pages_base()));
-    assert_eq!((&record["notificationType"], &record["environment"]), (&json!("REGULAR"), &json!("test")));
-    for (field, text) in
-        [("fiatAmount", "10.00"), ("paid", "0.00"), ("paidBtc", "0.00000000"), ("remainingToPay", "10.00")]
-    {
+    assert_eq!(
+        (&record["notificationType"], &record["environment"]),
+        (&json!("REGULAR"), &json!("test"))
+    );
+    for (field, text) in [
+        ("fiatAmount", "10.00"),
+        ("paid", "0.00"),
+        ("paidBtc", "0.00000000"),
+        ("remainingToPay", "10.00"),
+    ] {
         assert_eq!(record[field].to_string(), text, "{field}");
     }
     let amount = record["amount"].to_string();
     assert_eq!(amount.split_once('.').unwrap().1.len(), 8, "{amount}");
     let address = record["address"].as_str().unwrap();
-    let uri = format!("bitcoin:{address}?amount={amount}&label=shop&message=2%20%C3%97%20caf%C3%A9");
+    let uri =
+        format!("bitcoin:{address}?amount={amount}&label=shop&message=2%20%C3%97%20caf%C3%A9");
     assert_eq!(record["paymentAddress"], uri);
     assert_eq!(record["exchangeRate"].to_string().split_once('.').unwrap().1.len(), 4);
     assert!(record.get("paymentTime").is_none());
@@ -47,14 +54,17 @@ async fn simultaneous_payments_never_share_an_address() {
         let shop = std::sync::Arc::clone(&shop);
         tasks.spawn(async move { shop.ask(&order()).await.ok()["address"].to_string() });
     }
-    let addresses: std::collections::BTreeSet<String> = tasks.join_all().await.into_iter().collect();
+    let addresses: std::collections::BTreeSet<String> =
+        tasks.join_all().await.into_iter().collect();
     assert_eq!(addresses.len(), 64);
 }
 
 #[tokio::test]
 async fn amounts_are_read_as_numbers_or_strings_and_sent_plain() {
     let shop = Shop::open().await;
-    for (amount, shown) in [("10", "10.00"), ("10.0", "10.00"), ("\"10.00\"", "10.00"), ("1e1", "10.00")] {
+    for (amount, shown) in
+        [("10", "10.00"), ("10.0", "10.00"), ("\"10.00\"", "10.00"), ("1e1", "10.00")]
+    {
         let body = order_with("amount", "AMOUNT").to_string().replace("\"AMOUNT\"", amount);
         let record = shop.post(super::shop::NEW, body).await.ok();
         assert_eq!(record["fiatAmount"].to_string(), shown, "{amount}");
@@ -72,11 +82,19 @@ async fn lists_are_filtered_counted_and_newest_first() {
     let shop = Shop::open().await;
     let mut ids = Vec::new();
     for reference in ["a", "b", "a"] {
-        ids.push(shop.ask(&order_with("merchantTransactionId", reference)).await.ok()["paymentId"].clone());
+        ids.push(
+            shop.ask(&order_with("merchantTransactionId", reference)).await.ok()["paymentId"]
+                .clone(),
+        );
     }
     let listed = async |rest: &str| {
         let page = shop.get(&format!("/v2/payments/{rest}")).await.ok();
-        let items = page["items"].as_array().unwrap().iter().map(|item| item["paymentId"].clone()).collect::<Vec<_>>();
+        let items = page["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["paymentId"].clone())
+            .collect::<Vec<_>>();
         (items, page["paginationInfo"].clone())
     };
     let (items, info) = listed("2/0").await;
@@ -93,7 +111,11 @@ async fn lists_are_filtered_counted_and_newest_first() {
     let address = record["address"].as_str().unwrap();
     assert_eq!(listed(&format!("10/0?address={address}")).await.0, [ids[1].clone()]);
     let created = record["creationTime"].as_str().unwrap();
-    assert_eq!(listed(&format!("10/0?timeTo={created}")).await.1["itemsCount"], 0, "timeTo is exclusive");
+    assert_eq!(
+        listed(&format!("10/0?timeTo={created}")).await.1["itemsCount"],
+        0,
+        "timeTo is exclusive"
+    );
     assert_eq!(listed("10/0?timeFrom=2026-01-01T00:00:00.5%2B02:00").await.0.len(), 3);
     let txid = shop.world.pay(&row(&shop, &record), 1_000).await;
     assert_eq!(listed(&format!("10/0?btcTxId={txid}")).await.0, [ids[1].clone()]);
@@ -114,7 +136,10 @@ async fn the_record_lists_counting_coins_with_confirmations() {
     );
     assert!(paid["paymentTime"].is_string());
     let transaction = &paid["btcTransactions"][0];
-    assert_eq!((&transaction["btcTxId"], &transaction["confirmations"]), (&json!(txid.to_string()), &json!(1)));
+    assert_eq!(
+        (&transaction["btcTxId"], &transaction["confirmations"]),
+        (&json!(txid.to_string()), &json!(1))
+    );
     assert_eq!(transaction["btcAmount"].to_string(), paid["paidBtc"].to_string());
 }
 
@@ -146,19 +171,32 @@ async fn anomalies_are_listed_shown_and_resent() {
     let shop = Shop::open().await;
     let record = shop.ask(&order()).await.ok();
     let id = record["paymentId"].as_str().unwrap();
-    assert_eq!(shop.post_empty(&format!("/v2/anomalies/notify/{id}")).await.ok(), json!({ "value": 402 }));
+    assert_eq!(
+        shop.post_empty(&format!("/v2/anomalies/notify/{id}")).await.ok(),
+        json!({ "value": 402 })
+    );
     let payment = row(&shop, &record);
     shop.world.pay(&payment, payment.payment.amount_sats + 5_000).await;
     shop.world.mine(2).await;
-    let page = shop.get(&format!("/v2/anomalies?paymentId={id}&anomalyType=OVERPAYMENT")).await.ok();
+    let page =
+        shop.get(&format!("/v2/anomalies?paymentId={id}&anomalyType=OVERPAYMENT")).await.ok();
     let anomaly = &page["items"][0];
-    assert_eq!((&anomaly["paymentId"], anomaly["paidBtc"].to_string()), (&json!(id), "0.00005000".to_owned()));
-    assert_eq!((&anomaly["resolution"], &anomaly["notificationType"]), (&json!("OPEN"), &json!("ANOMALY")));
+    assert_eq!(
+        (&anomaly["paymentId"], anomaly["paidBtc"].to_string()),
+        (&json!(id), "0.00005000".to_owned())
+    );
+    assert_eq!(
+        (&anomaly["resolution"], &anomaly["notificationType"]),
+        (&json!("OPEN"), &json!("ANOMALY"))
+    );
     assert_eq!(page["paginationInfo"], json!({ "itemsCount": 1, "limit": 50, "offset": 0 }));
     let anomaly_id = anomaly["anomalyId"].as_str().unwrap();
     assert_eq!(&shop.get(&format!("/v2/anomalies/{anomaly_id}")).await.ok(), anomaly);
     for id in [id, anomaly_id] {
-        assert_eq!(shop.post_empty(&format!("/v2/anomalies/notify/{id}")).await.ok(), json!({ "value": 200 }));
+        assert_eq!(
+            shop.post_empty(&format!("/v2/anomalies/notify/{id}")).await.ok(),
+            json!({ "value": 200 })
+        );
     }
     let told = shop.world.notified(&anomaly_id.parse().unwrap());
     assert_eq!(told.len(), 2, "the new anomaly, and the newer of the two waiting resends");
@@ -175,8 +213,12 @@ async fn a_key_may_need_no_notification_url() {
     let without = order_with("notificationUrl", Value::Null);
     assert_eq!(shop.ask(&without).await.fields(), ["notificationUrl"]);
     let till = make_key(&shop.world.gateway.keys, "till", "shop", true).await;
-    let request = shop.request(axum::http::Method::POST, super::shop::NEW).header("authorization", till);
-    let request = request.header("content-type", "application/json").body(without.to_string().into()).unwrap();
+    let request =
+        shop.request(axum::http::Method::POST, super::shop::NEW).header("authorization", till);
+    let request = request
+        .header("content-type", "application/json")
+        .body(without.to_string().into())
+        .unwrap();
     let record = shop.send(request).await.ok();
     assert!(record.get("notificationUrl").is_none());
     assert_eq!(record["label"], "till");

@@ -31,7 +31,10 @@ fn fits(description: &Value, schema: &str, record: &Value) {
         };
         assert!(fits, "{field}: {value}");
         assert!(schema.get("const").is_none_or(|only| only == value), "{field}: {value}");
-        assert!(schema.get("enum").is_none_or(|those| those.as_array().unwrap().contains(value)), "{field}: {value}");
+        assert!(
+            schema.get("enum").is_none_or(|those| those.as_array().unwrap().contains(value)),
+            "{field}: {value}"
+        );
     }
 }
 
@@ -42,10 +45,12 @@ async fn openapi_needs_no_key_and_every_call_in_it_is_served() {
     let description = shop.send(open).await.ok();
     for (path, calls) in description["paths"].as_object().unwrap() {
         let path = path.replace("{limit}/{offset}", "10/0");
-        let path = path.split('{').next().unwrap().to_owned() + if path.contains('{') { "0" } else { "" };
+        let path =
+            path.split('{').next().unwrap().to_owned() + if path.contains('{') { "0" } else { "" };
         for method in calls.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
-            let unsigned = shop.send(shop.request(method.clone(), &path).body(Body::empty()).unwrap()).await;
+            let unsigned =
+                shop.send(shop.request(method.clone(), &path).body(Body::empty()).unwrap()).await;
             let expected = if path == "/v2/openapi.json" { 200 } else { 401 };
             assert_eq!(unsigned.status.as_u16(), expected, "{method} {path}");
         }
@@ -60,7 +65,8 @@ async fn records_and_failures_match_openapi() {
     asked["redirectUrls"] = json!({ "confirmed": "https://shop.test/thanks" });
     let created = shop.ask(&asked).await.ok();
     fits(&description, "Payment", &created);
-    let payment = shop.world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
+    let payment =
+        shop.world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
     shop.world.pay(&payment, payment.payment.amount_sats * 2).await;
     shop.world.mine(2).await;
     let page = shop.get("/v2/payments/10/0").await.ok();
@@ -71,8 +77,10 @@ async fn records_and_failures_match_openapi() {
     let desk = make_key(&shop.world.gateway.keys, "desk", "full", false).await;
     let asked = json!({ "btcAmount": "0.001", "currency": "USD", "comment": "for you", "notificationUrl": SHOP,
         "address": "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080" });
-    let request = shop.request(Method::POST, "/v2/payouts?autoApprove").header(AUTHORIZATION, &desk);
-    let request = request.header(CONTENT_TYPE, "application/json").body(asked.to_string().into()).unwrap();
+    let request =
+        shop.request(Method::POST, "/v2/payouts?autoApprove").header(AUTHORIZATION, &desk);
+    let request =
+        request.header(CONTENT_TYPE, "application/json").body(asked.to_string().into()).unwrap();
     fits(&description, "Payout", &shop.send(request).await.ok());
     let page = shop.get_as(&desk, "/v2/payouts").await.ok();
     fits(&description, "Payout", &page["items"][0]);
@@ -116,9 +124,13 @@ fn the_documented_error_types_are_the_answered_ones() {
     assert_eq!(explained_error_types(), answered);
     let description: Value = serde_json::from_str(include_str!("../openapi.json")).unwrap();
     let components = &description["components"];
-    let described = components["schemas"]["Error"]["properties"]["errorType"]["enum"].as_array().unwrap();
+    let described =
+        components["schemas"]["Error"]["properties"]["errorType"]["enum"].as_array().unwrap();
     assert_eq!(described, &answered.iter().map(|(_, name)| json!(name)).collect::<Vec<_>>());
     for (status, name) in answered {
-        assert!(!components["responses"][format!("E{status}")].is_null(), "{name} comes with a {status}");
+        assert!(
+            !components["responses"][format!("E{status}")].is_null(),
+            "{name} comes with a {status}"
+        );
     }
 }

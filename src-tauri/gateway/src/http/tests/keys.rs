@@ -1,4 +1,5 @@
-//! Limits of a stolen API key among several shops: its records, its notification hosts, and the resources that it uses.
+//! Limits of a stolen API key among several shops: its records, its notification hosts, and the
+//! resources that it uses.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -62,11 +63,13 @@ async fn an_own_only_key_sees_and_resends_only_its_own_records() {
     let mut ids = Vec::new();
     for authorization in [&shop.authorization, &own] {
         let created = ask(&shop, authorization, None, &order()).await.ok();
-        let payment = shop.world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
+        let payment =
+            shop.world.reload_payment(&created["paymentId"].as_str().unwrap().parse().unwrap());
         shop.world.pay(&payment, payment.payment.amount_sats * 2).await;
         shop.world.mine(2).await;
         let filter = format!("/v2/anomalies?paymentId={}", created["paymentId"].as_str().unwrap());
-        let anomaly = shop.get(&filter).await.ok()["items"][0]["anomalyId"].as_str().unwrap().to_owned();
+        let anomaly =
+            shop.get(&filter).await.ok()["items"][0]["anomalyId"].as_str().unwrap().to_owned();
         ids.push((created["paymentId"].as_str().unwrap().to_owned(), anomaly));
     }
     let [(others, others_anomaly), (its, its_anomaly)] = &ids[..] else { panic!("two payments") };
@@ -82,15 +85,21 @@ async fn an_own_only_key_sees_and_resends_only_its_own_records() {
     ] {
         let before = shop.world.notified(&others.parse().unwrap()).len()
             + shop.world.notified(&others_anomaly.parse().unwrap()).len();
-        assert_eq!(call(&shop, &own, Method::POST, &path).await.codes(404), ["NOT_FOUND"], "{path}");
+        assert_eq!(
+            call(&shop, &own, Method::POST, &path).await.codes(404),
+            ["NOT_FOUND"],
+            "{path}"
+        );
         let after = shop.world.notified(&others.parse().unwrap()).len()
             + shop.world.notified(&others_anomaly.parse().unwrap()).len();
         assert_eq!(before, after, "{path} queued a notification");
         assert_eq!(shop.post_empty(&path).await.ok(), json!({ "value": 200 }), "{path}");
     }
-    for (path, shown) in
-        [("/v2/payments/10/0", its), ("/v2/anomalies", its_anomaly), ("/v2/payments/anomalies", its_anomaly)]
-    {
+    for (path, shown) in [
+        ("/v2/payments/10/0", its),
+        ("/v2/anomalies", its_anomaly),
+        ("/v2/payments/anomalies", its_anomaly),
+    ] {
         let page = call(&shop, &own, Method::GET, path).await.ok();
         assert_eq!(page["paginationInfo"]["itemsCount"], 1, "{path}");
         let item = &page["items"][0];
@@ -102,7 +111,11 @@ async fn an_own_only_key_sees_and_resends_only_its_own_records() {
         call(&shop, &own, Method::GET, &path).await.ok();
     }
     for path in [format!("/v2/payments/notify/{its}"), format!("/v2/anomalies/notify/{its}")] {
-        assert_eq!(call(&shop, &own, Method::POST, &path).await.ok(), json!({ "value": 200 }), "{path}");
+        assert_eq!(
+            call(&shop, &own, Method::POST, &path).await.ok(),
+            json!({ "value": 200 }),
+            "{path}"
+        );
     }
 }
 
@@ -113,7 +126,10 @@ async fn a_new_key_sees_no_records_of_a_revoked_key_of_its_name() {
     let made = ask(&shop, &first, None, &order()).await.ok();
     shop.world.gateway.keys.revoke("own", shop.world.gateway.clock.now(), "cli").await.unwrap();
     let second = make(&shop, "own", true, &[]).await;
-    assert_eq!(call(&shop, &second, Method::GET, "/v2/payments/10/0").await.ok()["items"], json!([]));
+    assert_eq!(
+        call(&shop, &second, Method::GET, "/v2/payments/10/0").await.ok()["items"],
+        json!([])
+    );
     let path = format!("/v2/payments/{}", made["paymentId"].as_str().unwrap());
     call(&shop, &second, Method::GET, &path).await.codes(404);
 }
@@ -123,17 +139,30 @@ async fn a_key_limited_to_hosts_cannot_name_other_hosts() {
     let shop = Shop::open().await;
     let bound = make(&shop, "bound", false, &["shop.test", "hooks.shop.test"]).await;
     for field in ["notificationUrl", "anomalyNotificationUrl"] {
-        let refused = ask(&shop, &bound, None, &order_with(field, "https://other-shop.test/notify")).await;
+        let refused =
+            ask(&shop, &bound, None, &order_with(field, "https://other-shop.test/notify")).await;
         assert_eq!(refused.fields(), [field]);
         let message = refused.json()[0]["message"].as_str().unwrap().to_owned();
         assert!(message.contains("shop.test") && message.contains("hooks.shop.test"), "{message}");
     }
     let mut both = order_with("notificationUrl", "https://evil.test/");
     both["anomalyNotificationUrl"] = "https://evil.test/".into();
-    assert_eq!(ask(&shop, &bound, None, &both).await.fields(), ["notificationUrl", "anomalyNotificationUrl"]);
-    ask(&shop, &bound, None, &order_with("notificationUrl", "https://hooks.shop.test:8443/a")).await.ok();
+    assert_eq!(
+        ask(&shop, &bound, None, &both).await.fields(),
+        ["notificationUrl", "anomalyNotificationUrl"]
+    );
+    ask(&shop, &bound, None, &order_with("notificationUrl", "https://hooks.shop.test:8443/a"))
+        .await
+        .ok();
     // The limit applies to notification URLs only, not to redirect URLs.
-    ask(&shop, &bound, None, &order_with("redirectUrls", json!({ "confirmed": "https://elsewhere.test/" }))).await.ok();
+    ask(
+        &shop,
+        &bound,
+        None,
+        &order_with("redirectUrls", json!({ "confirmed": "https://elsewhere.test/" })),
+    )
+    .await
+    .ok();
 }
 
 #[tokio::test]
@@ -150,7 +179,8 @@ async fn a_key_above_its_request_rate_is_refused_and_others_are_not() {
         }
         unreachable!("the numbers never end")
     };
-    let (made, refused) = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
+    let (made, refused) =
+        tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
     assert!(made >= 25, "refused after only {made} payments");
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
     assert_eq!(refused.headers["retry-after"], "1");
@@ -179,7 +209,9 @@ async fn resends_count_toward_the_request_rate() {
                 }
             }
         };
-        let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
+        let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused)
+            .await
+            .expect("no limit");
         assert_eq!(refused.codes(429), ["KEY_LIMIT"], "{path}");
     }
 }
@@ -197,7 +229,11 @@ async fn the_limit_of_open_payments_applies_to_each_key_alone() {
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
     assert!(refused.headers["retry-after"].to_str().unwrap().parse::<u32>().unwrap() >= 1);
     assert_eq!(ask(&shop, &greedy, None, &order_with("amount", "0")).await.fields(), ["amount"]);
-    assert_eq!(ask(&shop, &greedy, Some("first"), &order()).await.body, first.body, "a repeat makes no payment");
+    assert_eq!(
+        ask(&shop, &greedy, Some("first"), &order()).await.body,
+        first.body,
+        "a repeat makes no payment"
+    );
     ask(&shop, &shop.authorization, None, &order()).await.ok();
     // A closed payment makes room for a new one.
     shop.world.pass_ms(31 * 60_000).await;
@@ -206,7 +242,9 @@ async fn the_limit_of_open_payments_applies_to_each_key_alone() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), made).await.expect("a closed payment makes room");
+    tokio::time::timeout(std::time::Duration::from_secs(60), made)
+        .await
+        .expect("a closed payment makes room");
 }
 
 #[tokio::test]
@@ -240,10 +278,17 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     }
     assert_eq!(shop.world.notified(&payment.payment.id).len(), told);
     shop.world.mine(1).await;
-    assert_eq!(shop.world.notified(&payment.payment.id).len(), told + 1, "later changes of the payment are notified");
+    assert_eq!(
+        shop.world.notified(&payment.payment.id).len(),
+        told + 1,
+        "later changes of the payment are notified"
+    );
     shop.world.gateway.disk.set_free_bytes(1_001_000_000);
     shop.ask(&order()).await.ok();
-    assert_eq!(shop.post_empty(&format!("/v2/payments/notify/{id}")).await.ok(), json!({ "value": 200 }));
+    assert_eq!(
+        shop.post_empty(&format!("/v2/payments/notify/{id}")).await.ok(),
+        json!({ "value": 200 })
+    );
 }
 
 #[tokio::test]
@@ -264,6 +309,7 @@ async fn sandbox_calls_need_disk_space_and_count_as_requests() {
             }
         }
     };
-    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
+    let refused =
+        tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no limit");
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
 }

@@ -10,7 +10,10 @@ use super::shop::{Answer, NEW, Shop, order, order_with};
 
 async fn ask_once(shop: &Shop, key: &str, path: &str, order: &Value) -> Answer {
     let request = shop.signed(Method::POST, path).header("Idempotency-Key", key);
-    shop.send(request.header(CONTENT_TYPE, "application/json").body(order.to_string().into()).unwrap()).await
+    shop.send(
+        request.header(CONTENT_TYPE, "application/json").body(order.to_string().into()).unwrap(),
+    )
+    .await
 }
 
 #[tokio::test]

@@ -64,7 +64,9 @@ impl Desk {
 
     async fn post_as(&self, key: &str, path: &str, body: String) -> Answer {
         let request = self.shop.request(Method::POST, path).header(AUTHORIZATION, key);
-        self.shop.send(request.header(CONTENT_TYPE, "application/json").body(body.into()).unwrap()).await
+        self.shop
+            .send(request.header(CONTENT_TYPE, "application/json").body(body.into()).unwrap())
+            .await
     }
 
     async fn post(&self, path: &str, body: &Value) -> Answer {
@@ -98,7 +100,10 @@ impl Desk {
     }
 
     async fn notify_as(&self, key: &str, id: &str) -> Answer {
-        let request = self.shop.request(Method::POST, &format!("{PAYOUTS}/notify/{id}")).header(AUTHORIZATION, key);
+        let request = self
+            .shop
+            .request(Method::POST, &format!("{PAYOUTS}/notify/{id}"))
+            .header(AUTHORIZATION, key);
         self.shop.send(request.body(Body::empty()).unwrap()).await
     }
 

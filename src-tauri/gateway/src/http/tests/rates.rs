@@ -12,7 +12,8 @@ use crate::rates::{Answer, Question, RateSource, Rates, SourceQuote};
 use crate::settings::{Act, Settings};
 use crate::testing::World;
 
-/// A source with its name, its price of one Bitcoin in dollars, and the age of its quote in seconds.
+/// A source with its name, its price of one Bitcoin in dollars, and the age of its quote in
+/// seconds.
 struct Dollars(&'static str, i64, i64);
 
 impl RateSource for Dollars {
@@ -37,20 +38,34 @@ async fn rates_include_the_spread_and_their_sources_do_not() {
     let shop = Shop::open().await;
     set(&shop, "currencies", "EUR,USD").await;
     set(&shop, "spreadPerMille", "10").await;
-    let rates = BTreeMap::from([("USD".to_owned(), Some("65000.00".to_owned())), ("EUR".to_owned(), None)]);
+    let rates =
+        BTreeMap::from([("USD".to_owned(), Some("65000.00".to_owned())), ("EUR".to_owned(), None)]);
     shop.world.sandbox().set_rates(&rates).unwrap();
     shop.world.gateway.refresh_rates().await.unwrap();
     let answer = shop.get("/v2/rates").await;
     let text = answer.text();
-    assert!(text.contains(r#""exchangeRate":64350.0000"#) && text.contains(r#""rate":65000.0000"#), "{text}");
+    assert!(
+        text.contains(r#""exchangeRate":64350.0000"#) && text.contains(r#""rate":65000.0000"#),
+        "{text}"
+    );
     let items = answer.ok()["items"].clone();
-    assert_eq!(items[0], json!({ "currency": "EUR", "sources": [] }), "there is no rate for euros now");
+    assert_eq!(
+        items[0],
+        json!({ "currency": "EUR", "sources": [] }),
+        "there is no rate for euros now"
+    );
     let dollars = &items[1];
     assert_eq!((&dollars["currency"], items.as_array().unwrap().len()), (&json!("USD"), 2));
-    assert_eq!((&dollars["sources"][0]["name"], &dollars["sources"][0]["used"]), (&json!("sandbox"), &json!(true)));
+    assert_eq!(
+        (&dollars["sources"][0]["name"], &dollars["sources"][0]["used"]),
+        (&json!("sandbox"), &json!(true))
+    );
     assert_eq!(dollars["sources"][0]["time"], dollars["time"]);
     let payment = shop.ask(&order()).await.ok();
-    assert_eq!(payment["exchangeRate"], dollars["exchangeRate"], "a payment made now has this rate");
+    assert_eq!(
+        payment["exchangeRate"], dollars["exchangeRate"],
+        "a payment made now has this rate"
+    );
 }
 
 #[tokio::test]
@@ -68,16 +83,21 @@ async fn an_unused_source_is_listed_with_its_quote_and_time() {
     make_wallet(&shop.world).await;
     let items = shop.get("/v2/rates").await.ok()["items"].clone();
     let dollars = items.as_array().unwrap().iter().find(|item| item["currency"] == "USD").unwrap();
-    let used: Vec<&Value> = dollars["sources"].as_array().unwrap().iter().map(|source| &source["used"]).collect();
+    let used: Vec<&Value> =
+        dollars["sources"].as_array().unwrap().iter().map(|source| &source["used"]).collect();
     assert_eq!(used, [true, true, false, false]);
     assert_eq!(dollars["exchangeRate"].to_string(), "65050.0000");
-    assert_eq!(dollars["time"], dollars["sources"][1]["time"], "the rate has the time of its oldest used quote");
+    assert_eq!(
+        dollars["time"], dollars["sources"][1]["time"],
+        "the rate has the time of its oldest used quote"
+    );
 
     // The payment stores the rate with all its quotes.
     let payment = shop.ask(&order()).await.ok();
     let id = payment["paymentId"].as_str().unwrap();
     let seq = shop.world.reload_payment(&id.parse().unwrap()).seq;
-    let stored = shop.world.gateway.store.read(|reader| reader.rate_of_payment(seq)).unwrap().unwrap();
+    let stored =
+        shop.world.gateway.store.read(|reader| reader.rate_of_payment(seq)).unwrap().unwrap();
     assert_eq!(stored.rate.format(), "65050.0000");
     let parts: Value = serde_json::from_str(&stored.sources).unwrap();
     let told = |name: &str, member: &str| {

@@ -13,7 +13,8 @@ use crate::testing::World;
 const LIST: &str = "/v2/payments/10/0";
 
 fn next_index(shop: &Shop) -> u32 {
-    let keychain = shop.world.gateway.store.read(|reader| reader.keychain(Keychain::External)).unwrap();
+    let keychain =
+        shop.world.gateway.store.read(|reader| reader.keychain(Keychain::External)).unwrap();
     keychain.unwrap().1
 }
 
@@ -24,8 +25,15 @@ async fn a_request_without_a_live_key_is_refused() {
     assert_eq!(unsigned.codes(401), ["UNAUTHORIZED"]);
     assert!(unsigned.headers["www-authenticate"].to_str().unwrap().starts_with("Basic realm="));
     let good = shop.authorization.clone();
-    for wrong in ["Basic", "Basic !!!", "Bearer abc", "", &basic("shop", "guess"), &basic("other", "guess"), &good[6..]]
-    {
+    for wrong in [
+        "Basic",
+        "Basic !!!",
+        "Bearer abc",
+        "",
+        &basic("shop", "guess"),
+        &basic("other", "guess"),
+        &good[6..],
+    ] {
         shop.get_as(wrong, LIST).await.codes(401);
     }
     for scheme in ["basic", "BASIC"] {
@@ -43,11 +51,16 @@ async fn a_key_is_limited_to_its_permissions() {
     let keys = &shop.world.gateway.keys;
     let reader = make_key(keys, "reader", "payments.read", false).await;
     let maker = make_key(keys, "maker", "payments.create", false).await;
-    let post = shop.request(Method::POST, NEW).header(AUTHORIZATION, &reader).header(CONTENT_TYPE, "application/json");
+    let post = shop
+        .request(Method::POST, NEW)
+        .header(AUTHORIZATION, &reader)
+        .header(CONTENT_TYPE, "application/json");
     let refused = shop.send(post.body(order().to_string().into()).unwrap()).await;
     assert_eq!(refused.codes(403), ["PERMISSION_DENIED"]);
     shop.get_as(&reader, LIST).await.ok();
-    for path in [LIST, "/v2/payments/0", "/v2/anomalies", "/v2/anomalies/0", "/v2/payments/anomalies"] {
+    for path in
+        [LIST, "/v2/payments/0", "/v2/anomalies", "/v2/anomalies/0", "/v2/payments/anomalies"]
+    {
         shop.get_as(&maker, path).await.codes(403);
     }
 }
@@ -71,7 +84,10 @@ async fn a_foreign_host_is_refused_before_anything_else() {
     for host in ["evil.example", "evil.example:7421", ""] {
         for path in [LIST, "/v2/nothing"] {
             let request = shop.signed(Method::GET, path).header(HOST, host);
-            assert_eq!(shop.send(request.body(Body::empty()).unwrap()).await.codes(421), ["HOST_NOT_ALLOWED"]);
+            assert_eq!(
+                shop.send(request.body(Body::empty()).unwrap()).await.codes(421),
+                ["HOST_NOT_ALLOWED"]
+            );
         }
     }
 }
@@ -82,37 +98,58 @@ async fn bodies_are_limited_in_size_and_must_be_strict_json() {
     let large = order_with("more", "x".repeat(65 * 1_024)).to_string();
     assert_eq!(shop.post(NEW, large.clone()).await.codes(413), ["BODY_TOO_LARGE"]);
     // A body without `Content-Length`.
-    let chunks =
-        large.into_bytes().chunks(1_000).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect::<Vec<_>>();
+    let chunks = large
+        .into_bytes()
+        .chunks(1_000)
+        .map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec()))
+        .collect::<Vec<_>>();
     let streamed = Body::from_stream(tokio_stream::iter(chunks));
     assert_eq!(shop.post(NEW, streamed).await.codes(413), ["BODY_TOO_LARGE"]);
     let full = order_with("more", "x".repeat(65_536 - order_with("more", "").to_string().len()));
     assert_eq!(full.to_string().len(), 65_536);
     shop.ask(&full).await.ok();
-    for typed in
-        ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonx"]
-    {
+    for typed in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json; charset=latin1",
+        "application/jsonx",
+    ] {
         let request = shop.signed(Method::POST, NEW).header(CONTENT_TYPE, typed);
         let refused = shop.send(request.body(order().to_string().into()).unwrap()).await;
         assert_eq!(refused.codes(415), ["UNSUPPORTED_MEDIA_TYPE"], "{typed}");
     }
     let twice = order().to_string().replacen('{', r#"{"amount":1,"#, 1);
     let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(30_000), "]".repeat(30_000));
-    for body in
-        [b"".to_vec(), b"{\"message\":\"caf\xe9\"}".to_vec(), b"[]".to_vec(), twice.into_bytes(), deep.into_bytes()]
-    {
+    for body in [
+        b"".to_vec(),
+        b"{\"message\":\"caf\xe9\"}".to_vec(),
+        b"[]".to_vec(),
+        twice.into_bytes(),
+        deep.into_bytes(),
+    ] {
         assert_eq!(shop.post(NEW, body).await.codes(400), ["MALFORMED_JSON"]);
     }
     for kind in ["payments", "anomalies"] {
         let resend = format!("/v2/{kind}/notify/{}", "0".repeat(40));
         let typed = |body: &'static str| {
-            shop.signed(Method::POST, &resend).header(CONTENT_TYPE, "text/plain").body(body.into()).unwrap()
+            shop.signed(Method::POST, &resend)
+                .header(CONTENT_TYPE, "text/plain")
+                .body(body.into())
+                .unwrap()
         };
         assert_eq!(shop.send(typed("x")).await.codes(415), ["UNSUPPORTED_MEDIA_TYPE"]);
-        assert_eq!(shop.send(typed("")).await.codes(404), ["NOT_FOUND"], "the type of an empty body is ignored");
+        assert_eq!(
+            shop.send(typed("")).await.codes(404),
+            ["NOT_FOUND"],
+            "the type of an empty body is ignored"
+        );
         assert_eq!(shop.post(&resend, vec![b' '; 65_537]).await.codes(413), ["BODY_TOO_LARGE"]);
     }
-    let ignored = shop.signed(Method::GET, LIST).header(CONTENT_TYPE, "text/plain").body(Body::empty()).unwrap();
+    let ignored = shop
+        .signed(Method::GET, LIST)
+        .header(CONTENT_TYPE, "text/plain")
+        .body(Body::empty())
+        .unwrap();
     shop.send(ignored).await.ok();
 }
 
@@ -135,7 +172,10 @@ async fn all_field_errors_of_a_request_come_in_one_answer() {
     ];
     assert_eq!(fields, expected);
     assert_eq!(shop.ask(&order_with("redirectUrls", "x")).await.fields(), ["redirectUrls"]);
-    let keyed = shop.signed(Method::POST, NEW).header("Idempotency-Key", "").header(CONTENT_TYPE, "application/json");
+    let keyed = shop
+        .signed(Method::POST, NEW)
+        .header("Idempotency-Key", "")
+        .header(CONTENT_TYPE, "application/json");
     let answer = shop.send(keyed.body(order_with("amount", "0").to_string().into()).unwrap()).await;
     assert_eq!(answer.fields(), ["Idempotency-Key", "amount"]);
 }
@@ -167,7 +207,10 @@ async fn without_rate_chain_or_wallet_no_address_index_is_used() {
     shop.ask(&order()).await.ok();
     assert_eq!(shop.ask(&order_with("currency", "XXX")).await.fields(), ["currency"]);
     let gateway = &shop.world.gateway;
-    shop.world.sandbox().set_rates(&std::collections::BTreeMap::from([("EUR".to_owned(), None)])).unwrap();
+    shop.world
+        .sandbox()
+        .set_rates(&std::collections::BTreeMap::from([("EUR".to_owned(), None)]))
+        .unwrap();
     gateway.refresh_rates().await.unwrap();
     assert_eq!(shop.ask(&order_with("currency", "EUR")).await.codes(503), ["RATE_UNAVAILABLE"]);
     let mut both = order_with("currency", "EUR");
@@ -183,12 +226,24 @@ async fn without_rate_chain_or_wallet_no_address_index_is_used() {
 #[tokio::test]
 async fn unknown_paths_methods_and_ids_are_answered_in_json() {
     let shop = Shop::open().await;
-    for path in ["/", "/v2", "/v2/payments", "/v2/payments/", "/v1/payments/10/0", "/v2/payments/1/2/3", "/v2/%ff"] {
+    for path in [
+        "/",
+        "/v2",
+        "/v2/payments",
+        "/v2/payments/",
+        "/v1/payments/10/0",
+        "/v2/payments/1/2/3",
+        "/v2/%ff",
+    ] {
         assert_eq!(shop.get(path).await.codes(404), ["NOT_FOUND"], "{path}");
     }
     for id in ["0", &"0".repeat(40), &"A".repeat(40), &"0".repeat(41), "%ff", "%00"] {
         assert_eq!(shop.get(&format!("/v2/payments/{id}")).await.codes(404), ["NOT_FOUND"], "{id}");
-        assert_eq!(shop.get(&format!("/v2/anomalies/{id}")).await.codes(404), ["NOT_FOUND"], "{id}");
+        assert_eq!(
+            shop.get(&format!("/v2/anomalies/{id}")).await.codes(404),
+            ["NOT_FOUND"],
+            "{id}"
+        );
         shop.post_empty(&format!("/v2/payments/notify/{id}")).await.codes(404);
         shop.post_empty(&format!("/v2/anomalies/notify/{id}")).await.codes(404);
     }
@@ -200,7 +255,11 @@ async fn unknown_paths_methods_and_ids_are_answered_in_json() {
     ] {
         let refused = shop.send(shop.signed(method, path).body(Body::empty()).unwrap()).await;
         assert_eq!(refused.codes(405), ["METHOD_NOT_ALLOWED"], "{path}");
-        assert!(refused.headers["allow"].to_str().unwrap().contains(allow), "{path} {:?}", refused.headers["allow"]);
+        assert!(
+            refused.headers["allow"].to_str().unwrap().contains(allow),
+            "{path} {:?}",
+            refused.headers["allow"]
+        );
     }
 }
 
@@ -208,13 +267,17 @@ async fn unknown_paths_methods_and_ids_are_answered_in_json() {
 async fn query_parameters_are_validated_all_at_once() {
     let shop = Shop::open().await;
     let payments = "/v2/payments/0/-1?status=PAID&timeFrom=yesterday&timeTo=&address=x&btcTxId=zz&label=a&label=b";
-    let expected = ["limit", "offset", "status", "timeFrom", "timeTo", "address", "btcTxId", "label"];
+    let expected =
+        ["limit", "offset", "status", "timeFrom", "timeTo", "address", "btcTxId", "label"];
     assert_eq!(shop.get(payments).await.fields(), expected);
     for page in ["501/0", "x/0", "+1/0", "1/x", "1/99999999999999999999"] {
         assert_eq!(shop.get(&format!("/v2/payments/{page}")).await.fields().len(), 1, "{page}");
     }
     let anomalies = "/v2/anomalies?limit=501&offset=x&begin=x&end=x&paymentId=x&anomalyType=x";
-    assert_eq!(shop.get(anomalies).await.fields(), ["limit", "offset", "begin", "end", "paymentId", "anomalyType"]);
+    assert_eq!(
+        shop.get(anomalies).await.fields(),
+        ["limit", "offset", "begin", "end", "paymentId", "anomalyType"]
+    );
 }
 
 #[tokio::test]
@@ -228,7 +291,8 @@ async fn answers_forbid_caching_sniffing_and_other_origins() {
     );
     assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control")));
     for path in [LIST, "/v2/nothing", "/v2/openapi.json"] {
-        let policy = shop.get(path).await.headers["content-security-policy"].to_str().unwrap().to_owned();
+        let policy =
+            shop.get(path).await.headers["content-security-policy"].to_str().unwrap().to_owned();
         assert!(policy.contains("frame-ancestors 'none'"), "{path} can be framed");
     }
 }
@@ -236,7 +300,10 @@ async fn answers_forbid_caching_sniffing_and_other_origins() {
 #[tokio::test]
 async fn payments_are_made_for_ten_minutes_without_a_backend() {
     let shop = Shop::open().await;
-    shop.world.sandbox().set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() }).unwrap();
+    shop.world
+        .sandbox()
+        .set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() })
+        .unwrap();
     shop.world.advance_clock_ms(9 * 60_000);
     shop.ask(&order()).await.ok();
     shop.world.advance_clock_ms(2 * 60_000);
@@ -246,7 +313,10 @@ async fn payments_are_made_for_ten_minutes_without_a_backend() {
 #[tokio::test]
 async fn a_payment_during_a_clock_jump_is_made_after_the_look() {
     let shop = Shop::open().await;
-    shop.world.sandbox().set_faults(FaultsPatch { latency_ms: Some(300), ..FaultsPatch::default() }).unwrap();
+    shop.world
+        .sandbox()
+        .set_faults(FaultsPatch { latency_ms: Some(300), ..FaultsPatch::default() })
+        .unwrap();
     let before = shop.world.now_ms();
     let jump = shop.post("/sandbox/clock", json!({"advanceSeconds": 3_600}).to_string());
     let order = order();

@@ -1,4 +1,5 @@
-//! Disk space reserved for later notifications of open payments: no key can use it up, and it is large enough.
+//! Disk space reserved for later notifications of open payments: no key can use it up, and it is
+//! large enough.
 
 use axum::http::Method;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -42,11 +43,14 @@ fn used_bytes(shop: &Shop) -> u64 {
     shop.world.gateway.store.read(|reader| reader.used_bytes()).unwrap()
 }
 
-/// Records failed attempts at each of the key's notifications, as many as fit into three days. Each answer has 1 KiB.
+/// Records failed attempts at each of the key's notifications, as many as fit into three days. Each
+/// answer has 1 KiB.
 async fn attempt_in_vain(shop: &Shop, key_id: i64) {
     let store = &shop.world.gateway.store;
     let (now, server) = (shop.world.gateway.clock.now(), server_of(&url(2_048)));
-    let due = store.read(|reader| reader.attempts_at(Turn::First, (key_id, &server), now, 1_000)).unwrap();
+    let due = store
+        .read(|reader| reader.attempts_at(Turn::First, (key_id, &server), now, 1_000))
+        .unwrap();
     assert!(!due.is_empty());
     for attempt in 1..=ATTEMPTS {
         for notification in &due {
@@ -102,7 +106,16 @@ async fn the_largest_payments_use_no_more_than_their_reserved_space() {
     let (made, owed_open) = (used_bytes(&shop), owed(&shop));
     shop.world.pass_ms(91 * MINUTE_MS).await;
     let (expired, owed_waiting) = (used_bytes(&shop), owed(&shop));
-    let key_id = shop.world.gateway.keys.list().unwrap().iter().find(|key| key.name == "greedy").unwrap().key_id;
+    let key_id = shop
+        .world
+        .gateway
+        .keys
+        .list()
+        .unwrap()
+        .iter()
+        .find(|key| key.name == "greedy")
+        .unwrap()
+        .key_id;
     attempt_in_vain(&shop, key_id).await;
     let attempted = used_bytes(&shop);
     println!(

@@ -82,7 +82,12 @@ pub async fn make_wallet(world: &World) {
     world.make_wallet().await;
 }
 
-pub async fn make_key(keys: &Arc<ApiKeys>, name: &str, permissions: &str, url_optional: bool) -> String {
+pub async fn make_key(
+    keys: &Arc<ApiKeys>,
+    name: &str,
+    permissions: &str,
+    url_optional: bool,
+) -> String {
     let request = KeyRequest {
         name: name.to_owned(),
         permissions: permissions.parse().unwrap(),

@@ -1,4 +1,5 @@
-//! Requests as shops and their libraries write them: misspelled filters, repeated orders, odd encodings.
+//! Requests as shops and their libraries write them: misspelled filters, repeated orders, odd
+//! encodings.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -8,7 +9,10 @@ use serde_json::{Value, json};
 use super::shop::{Answer, NEW, Shop, basic, make_key, order, order_with};
 
 async fn post_with(shop: &Shop, header: (&str, &str), body: impl Into<Body>) -> Answer {
-    let request = shop.signed(Method::POST, NEW).header(header.0, header.1).header(CONTENT_TYPE, "application/json");
+    let request = shop
+        .signed(Method::POST, NEW)
+        .header(header.0, header.1)
+        .header(CONTENT_TYPE, "application/json");
     shop.send(request.body(body.into()).unwrap()).await
 }
 
@@ -51,14 +55,19 @@ async fn every_described_call_names_an_unknown_parameter() {
         for method in calls.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
             let request = shop.request(method.clone(), &format!("{before}{id}{rest}?nonsense=1"));
-            let request = request.header(AUTHORIZATION, &key).header(CONTENT_TYPE, "application/json");
+            let request =
+                request.header(AUTHORIZATION, &key).header(CONTENT_TYPE, "application/json");
             let body = if method == Method::GET { Body::empty() } else { Body::from("{}") };
             let answer = shop.send(request.body(body).unwrap()).await;
             // The receiver plays a shop's server, and a shop's URL may hold any query.
             if path.ends_with("/sandbox/receiver") {
                 answer.ok();
             } else {
-                assert!(answer.fields().contains(&"nonsense".to_owned()), "{method} {path}: {}", answer.text());
+                assert!(
+                    answer.fields().contains(&"nonsense".to_owned()),
+                    "{method} {path}: {}",
+                    answer.text()
+                );
             }
         }
     }
@@ -90,8 +99,11 @@ async fn a_repeated_order_is_the_same_in_another_writing() {
         assert_eq!(answer.body, first.body, "{same}");
         assert_eq!(answer.headers["idempotent-replayed"], "true");
     }
-    for other in [text.replace("10.0", r#""10.0""#), text.replace("é", "e"), text.replacen('{', r#"{"more":null,"#, 1)]
-    {
+    for other in [
+        text.replace("10.0", r#""10.0""#),
+        text.replace("é", "e"),
+        text.replacen('{', r#"{"more":null,"#, 1),
+    ] {
         assert_eq!(again(other.clone()).await.codes(409), ["IDEMPOTENCY_KEY_REUSED"], "{other}");
     }
     assert_eq!(shop.count().await, 1);
@@ -107,29 +119,52 @@ async fn empty_optional_urls_and_objects_are_absent() {
         }
         let urls = json!({ "expired": nothing, "confirmed": "https://shop.test/paid" });
         let record = shop.ask(&order_with("redirectUrls", urls)).await.ok();
-        assert_eq!(record["redirectUrls"], json!({ "confirmed": "https://shop.test/paid" }), "{nothing}");
-        assert_eq!(shop.ask(&order_with("notificationUrl", nothing.clone())).await.fields(), ["notificationUrl"]);
+        assert_eq!(
+            record["redirectUrls"],
+            json!({ "confirmed": "https://shop.test/paid" }),
+            "{nothing}"
+        );
+        assert_eq!(
+            shop.ask(&order_with("notificationUrl", nothing.clone())).await.fields(),
+            ["notificationUrl"]
+        );
     }
     for wrong in [json!(["https://shop.test"]), json!(0), json!(false), json!(" ")] {
-        assert_eq!(shop.ask(&order_with("redirectUrls", wrong.clone())).await.fields(), ["redirectUrls"], "{wrong}");
+        assert_eq!(
+            shop.ask(&order_with("redirectUrls", wrong.clone())).await.fields(),
+            ["redirectUrls"],
+            "{wrong}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_unknown_kind_of_redirect_is_named() {
     let shop = Shop::open().await;
-    let urls = json!({ "success": "https://shop.test", "Confirmed": "https://shop.test", "expired": "x" });
+    let urls =
+        json!({ "success": "https://shop.test", "Confirmed": "https://shop.test", "expired": "x" });
     let refused = shop.ask(&order_with("redirectUrls", urls)).await;
-    assert_eq!(refused.fields(), ["redirectUrls.Confirmed", "redirectUrls.success", "redirectUrls.expired"]);
-    assert!(message(&refused).contains("expired, confirmed, invalid or unconfirmed"), "{}", refused.text());
+    assert_eq!(
+        refused.fields(),
+        ["redirectUrls.Confirmed", "redirectUrls.success", "redirectUrls.expired"]
+    );
+    assert!(
+        message(&refused).contains("expired, confirmed, invalid or unconfirmed"),
+        "{}",
+        refused.text()
+    );
     shop.ask(&order_with("unknown", json!({ "success": 1 }))).await.ok();
 }
 
 #[tokio::test]
 async fn every_503_says_when_to_try_again() {
     let shop = Shop::open().await;
-    let seconds = |answer: &Answer| answer.headers["retry-after"].to_str().unwrap().parse::<u32>().unwrap();
-    shop.world.sandbox().set_rates(&std::collections::BTreeMap::from([("EUR".to_owned(), None)])).unwrap();
+    let seconds =
+        |answer: &Answer| answer.headers["retry-after"].to_str().unwrap().parse::<u32>().unwrap();
+    shop.world
+        .sandbox()
+        .set_rates(&std::collections::BTreeMap::from([("EUR".to_owned(), None)]))
+        .unwrap();
     shop.world.gateway.refresh_rates().await.unwrap();
     let rate = shop.ask(&order_with("currency", "EUR")).await;
     assert_eq!((rate.codes(503), seconds(&rate)), (vec!["RATE_UNAVAILABLE".to_owned()], 10));
@@ -142,7 +177,8 @@ async fn every_503_says_when_to_try_again() {
 async fn a_compressed_body_is_415_and_a_byte_order_mark_is_skipped() {
     let shop = Shop::open().await;
     for encoding in ["gzip", "br", "identity", "deflate, gzip"] {
-        let refused = post_with(&shop, (CONTENT_ENCODING.as_str(), encoding), order().to_string()).await;
+        let refused =
+            post_with(&shop, (CONTENT_ENCODING.as_str(), encoding), order().to_string()).await;
         assert_eq!(refused.codes(415), ["UNSUPPORTED_MEDIA_TYPE"], "{encoding}");
         assert!(message(&refused).contains("Content-Encoding"), "{}", refused.text());
     }
@@ -150,14 +186,18 @@ async fn a_compressed_body_is_415_and_a_byte_order_mark_is_skipped() {
     let empty = resend.header(CONTENT_ENCODING, "gzip").body(Body::empty()).unwrap();
     assert_eq!(shop.send(empty).await.codes(404), ["NOT_FOUND"], "no body has no encoding");
     shop.post(NEW, format!("\u{feff}{}", order())).await.ok();
-    assert_eq!(shop.post(NEW, format!("\u{feff}\u{feff}{}", order())).await.codes(400), ["MALFORMED_JSON"]);
+    assert_eq!(
+        shop.post(NEW, format!("\u{feff}\u{feff}{}", order())).await.codes(400),
+        ["MALFORMED_JSON"]
+    );
 }
 
 #[tokio::test]
 async fn half_a_character_is_told_as_one() {
     let shop = Shop::open().await;
     for half in [r"\ud83c", r"a\udf89", r"\ud83c\u0041", r"\ud83c\n"] {
-        let refused = shop.post(NEW, order_with("message", "HALF").to_string().replace("HALF", half)).await;
+        let refused =
+            shop.post(NEW, order_with("message", "HALF").to_string().replace("HALF", half)).await;
         assert_eq!(refused.fields(), ["message"], "{half}");
         assert!(message(&refused).contains("half a character"), "{}", refused.text());
     }
@@ -174,7 +214,8 @@ async fn half_a_character_is_told_as_one() {
 async fn a_secret_that_ends_with_a_line_break_is_told() {
     let shop = Shop::open().await;
     for end in ["\n", "\r\n"] {
-        let refused = shop.get_as(&basic("shop", &format!("secret{end}")), "/v2/payments/1/0").await;
+        let refused =
+            shop.get_as(&basic("shop", &format!("secret{end}")), "/v2/payments/1/0").await;
         assert_eq!(refused.codes(401), ["UNAUTHORIZED"]);
         assert!(message(&refused).contains("ends with a line break"), "{}", refused.text());
     }
@@ -185,7 +226,9 @@ async fn a_secret_that_ends_with_a_line_break_is_told() {
 #[tokio::test]
 async fn a_filter_by_address_names_a_foreign_character() {
     let shop = Shop::open().await;
-    let refused = shop.get("/v2/payments/1/0?address=bcrt1q%E2%80%8Bw508d6qejxtdg4y5r3zarvary0c5xw7kygt080").await;
+    let refused = shop
+        .get("/v2/payments/1/0?address=bcrt1q%E2%80%8Bw508d6qejxtdg4y5r3zarvary0c5xw7kygt080")
+        .await;
     assert_eq!(refused.fields(), ["address"]);
     assert!(message(&refused).contains("U+200B"), "{}", refused.text());
 }

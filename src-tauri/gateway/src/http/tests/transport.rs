@@ -26,16 +26,24 @@ async fn a_client_that_pins_the_self_signed_certificate_is_served() {
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     let served = tokio::spawn(serve(http, listener, Surface::Api, Some(acceptor), stop.clone()));
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(folder.path().join("tls-certificate.pem")).unwrap()).unwrap();
+    roots
+        .add(CertificateDer::from_pem_file(folder.path().join("tls-certificate.pem")).unwrap())
+        .unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
     let config = config.with_root_certificates(roots).with_no_client_auth();
     let stream = TcpStream::connect(address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
-    stream.write_all(b"GET /v2/anomalies HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /v2/anomalies HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
     let mut answer = String::new();
-    // The gateway may close the connection without a TLS `close_notify`. The answer is complete all the same.
+    // The gateway may close the connection without a TLS `close_notify`. The answer is complete all
+    // the same.
     let _ = stream.read_to_string(&mut answer).await;
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
     stop.cancel();
@@ -69,7 +77,8 @@ async fn a_stop_finishes_running_requests_and_refuses_connections() {
 
 #[tokio::test]
 async fn requests_whose_bodies_never_arrive_block_no_other_client() {
-    let limits = Limits { connections: 4, connections_per_peer: 4, ..Limits::with_descriptors(1_024) };
+    let limits =
+        Limits { connections: 4, connections_per_peer: 4, ..Limits::with_descriptors(1_024) };
     let shop = Shop::serve_within(World::new().await, limits).await;
     let (authority, authorization) = (&shop.authority, &shop.authorization);
     let head = format!(
@@ -86,7 +95,8 @@ async fn requests_whose_bodies_never_arrive_block_no_other_client() {
         slow.push(stream);
     }
     let mut other = TcpStream::connect(authority).await.unwrap();
-    let request = format!("GET /v2/openapi.json HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n");
+    let request =
+        format!("GET /v2/openapi.json HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n");
     other.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     other.read_to_string(&mut answer).await.unwrap();
@@ -99,14 +109,18 @@ async fn requests_whose_bodies_never_arrive_block_no_other_client() {
 
 #[tokio::test]
 async fn a_client_that_never_reads_its_answers_is_disconnected() {
-    let limits = Limits { write_timeout: Duration::from_millis(200), ..Limits::with_descriptors(1_024) };
+    let limits =
+        Limits { write_timeout: Duration::from_millis(200), ..Limits::with_descriptors(1_024) };
     let shop = Shop::serve_within(World::new().await, limits).await;
     let stream = TcpStream::connect(&shop.authority).await.unwrap();
     let (_unread, mut asking) = stream.into_split();
     let (authority, authorization) = (&shop.authority, &shop.authorization);
-    let request =
-        format!("GET /v2/openapi.json HTTP/1.1\r\nhost: {authority}\r\nauthorization: {authorization}\r\n\r\n");
+    let request = format!(
+        "GET /v2/openapi.json HTTP/1.1\r\nhost: {authority}\r\nauthorization: {authorization}\r\n\r\n"
+    );
     let many = request.repeat(100);
     let cut_off = async { while asking.write_all(many.as_bytes()).await.is_ok() {} };
-    tokio::time::timeout(Duration::from_secs(30), cut_off).await.expect("the gateway ends the connection");
+    tokio::time::timeout(Duration::from_secs(30), cut_off)
+        .await
+        .expect("the gateway ends the connection");
 }

@@ -17,8 +17,9 @@ use super::under_way::{Attempted, Responsiveness};
 use crate::gateway::Gateway;
 use crate::notifications::signature::SigningKeys;
 
-/// The first and the longest pause before another try to store the result of an attempt. The attempt counts as running
-/// meanwhile, so that few notifications are sent while results cannot be stored.
+/// The first and the longest pause before another try to store the result of an attempt. The
+/// attempt counts as running meanwhile, so that few notifications are sent while results cannot be
+/// stored.
 const STORE_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const STORE_AGAIN_MAX: Duration = Duration::from_secs(30);
 
@@ -37,7 +38,8 @@ impl Drop for AttemptPermit {
         if self.is_stored {
             under_way.stored(&self.attempted.subject);
         } else {
-            // In the database the notification is still due. Without a pause it would be sent again and again.
+            // In the database the notification is still due. Without a pause it would be sent again
+            // and again.
             under_way.not_stored(&self.attempted.subject, Instant::now());
         }
         drop(under_way);
@@ -58,7 +60,7 @@ struct Ended {
 }
 
 /// Starts an attempt. The caller has checked the limits.
-pub(super) fn start(attempts: &Arc<Attempts>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
+pub fn start(attempts: &Arc<Attempts>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
     let attempted = Attempted::of(&due);
     attempts.under_way().begin(&attempted);
     let permit = AttemptPermit {
@@ -80,17 +82,27 @@ async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<A
     let started_at = gateway.clock.now();
     let began = Instant::now();
     let client = attempts.clients.through(gateway.settings.snapshot().proxy.as_ref());
-    let answer = post::post(&client, attempts.timeout, &due.url, due.id, due.body, keys.as_deref(), started_at).await;
+    let answer = post::post(
+        &client,
+        attempts.timeout,
+        &due.url,
+        due.id,
+        due.body,
+        keys.as_deref(),
+        started_at,
+    )
+    .await;
     let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
     permit.responsiveness = responsiveness(&answer);
 
-    // The environment's clock may have jumped during the attempt. `ended_at` leaves the jump out. Otherwise the jump
-    // could make this attempt the last, without an attempt after the jump.
+    // The environment's clock may have jumped during the attempt. `ended_at` leaves the jump out.
+    // Otherwise the jump could make this attempt the last, without an attempt after the jump.
     let ended_at = started_at.plus_ms(duration_ms);
     let attempt = due.attempts.saturating_add(1);
     let outcome = outcome(gateway, &answer, attempt, due.first_due_at, ended_at);
     let error = answer.error.clone();
-    store(gateway, &Ended { seq: due.seq, attempt, started_at, duration_ms, answer, outcome }).await;
+    store(gateway, &Ended { seq: due.seq, attempt, started_at, duration_ms, answer, outcome })
+        .await;
     permit.is_stored = true;
     // A log line may panic, so it is written after everything else is done.
     match error {
@@ -109,20 +121,29 @@ const fn responsiveness(answer: &Answer) -> Responsiveness {
     }
 }
 
-fn outcome(gateway: &Gateway, answer: &Answer, attempt: u32, first_due_at: Timestamp, ended_at: Timestamp) -> Outcome {
+fn outcome(
+    gateway: &Gateway,
+    answer: &Answer,
+    attempt: u32,
+    first_due_at: Timestamp,
+    ended_at: Timestamp,
+) -> Outcome {
     if answer.error.is_none() {
         return Outcome::Delivered;
     }
     after_failure(attempt, first_due_at, ended_at, jitter_per_mille(gateway.entropy.as_ref()))
 }
 
-/// Stores the attempt, and tries again until it succeeds. Otherwise the notification would be sent again and again.
+/// Stores the attempt, and tries again until it succeeds. Otherwise the notification would be sent
+/// again and again.
 async fn store(gateway: &Gateway, ended: &Ended) {
     let mut pause = STORE_AGAIN_FIRST;
     loop {
         match try_store(gateway, ended).await {
             Ok(()) => break,
-            Err(error) => tracing::error!(%error, "an attempt to notify could not be recorded; trying again"),
+            Err(error) => {
+                tracing::error!(%error, "an attempt to notify could not be recorded; trying again")
+            }
         }
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2).min(STORE_AGAIN_MAX);

@@ -15,19 +15,19 @@ use crate::gateway::Gateway;
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
 /// The running attempts, and all that a new attempt needs.
-pub(super) struct Attempts {
-    pub(super) gateway: Arc<Gateway>,
-    pub(super) clients: post::Clients,
+pub struct Attempts {
+    pub gateway: Arc<Gateway>,
+    pub clients: post::Clients,
     /// Time for a merchant's server to answer.
-    pub(super) timeout: Duration,
+    pub timeout: Duration,
     under_way: Mutex<UnderWay>,
-    pub(super) running: TaskTracker,
+    pub running: TaskTracker,
     /// Interrupts the running attempts.
-    pub(super) stop: CancellationToken,
+    pub stop: CancellationToken,
 }
 
 impl Attempts {
-    pub(super) fn new(gateway: Arc<Gateway>, clients: post::Clients, timeout: Duration) -> Arc<Self> {
+    pub fn new(gateway: Arc<Gateway>, clients: post::Clients, timeout: Duration) -> Arc<Self> {
         Arc::new(Self {
             gateway,
             clients,
@@ -38,13 +38,13 @@ impl Attempts {
         })
     }
 
-    pub(super) fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+    pub fn under_way(&self) -> MutexGuard<'_, UnderWay> {
         self.under_way.lock()
     }
 
-    /// Waits up to `STOP_WITHIN` for running attempts, then interrupts them. Interrupted notifications are due again at
-    /// the next start.
-    pub(super) async fn end(&self) {
+    /// Waits up to `STOP_WITHIN` for running attempts, then interrupts them. Interrupted
+    /// notifications are due again at the next start.
+    pub async fn end(&self) {
         self.running.close();
         if tokio::time::timeout(STOP_WITHIN, self.running.wait()).await.is_err() {
             self.stop.cancel();

@@ -39,7 +39,7 @@ const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature
 
 /// A server's answer, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Answer {
+pub struct Answer {
     /// The server's status code, if it gave one.
     pub status_code: Option<u16>,
     /// The reason why the attempt failed; `None` if it succeeded.
@@ -52,7 +52,7 @@ pub(super) struct Answer {
 
 /// Why an attempt failed.
 #[derive(Debug, thiserror::Error, Told)]
-pub(crate) enum NotPosted {
+pub enum NotPosted {
     #[error("the URL cannot be used")]
     BadUrl,
     #[error("the server did not answer within {seconds} seconds")]
@@ -64,10 +64,10 @@ pub(crate) enum NotPosted {
 }
 
 /// The HTTP client for attempts.
-pub(super) type Client = legacy::Client<Outgoing, Full<Bytes>>;
+pub type Client = legacy::Client<Outgoing, Full<Bytes>>;
 
 /// Makes the client for attempts anew when the setting `proxy` changes.
-pub(super) struct Clients {
+pub struct Clients {
     tls: ClientConfig,
     made: Mutex<(Option<Proxy>, Client)>,
 }
@@ -75,13 +75,13 @@ pub(super) struct Clients {
 impl Clients {
     /// # Errors
     /// The system's certificates cannot be read.
-    pub(super) fn new() -> Result<Self, rustls::Error> {
+    pub fn new() -> Result<Self, rustls::Error> {
         let tls = outgoing::tls()?;
         Ok(Self { made: Mutex::new((None, client(tls.clone(), None))), tls })
     }
 
     /// The client whose connections go through `proxy`.
-    pub(super) fn through(&self, proxy: Option<&Proxy>) -> Client {
+    pub fn through(&self, proxy: Option<&Proxy>) -> Client {
         let mut made = self.made.lock();
         if made.0.as_ref() != proxy {
             *made = (proxy.cloned(), client(self.tls.clone(), proxy.cloned()));
@@ -90,8 +90,8 @@ impl Clients {
     }
 }
 
-/// A client without redirects, proxies from the environment, cookies and compression, so that signed bytes are sent
-/// only to the given URL.
+/// A client without redirects, proxies from the environment, cookies and compression, so that
+/// signed bytes are sent only to the given URL.
 fn client(tls: ClientConfig, proxy: Option<Proxy>) -> Client {
     legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
@@ -101,7 +101,7 @@ fn client(tls: ClientConfig, proxy: Option<Proxy>) -> Client {
 }
 
 /// Sends `body` once, signed if there are keys.
-pub(super) async fn post(
+pub async fn post(
     client: &Client,
     timeout: Duration,
     url: &str,
@@ -127,7 +127,10 @@ pub(super) async fn post(
                 timed_out: false,
             }
         }
-        Ok(Err(error)) => Answer { error: Some(first_kib_of(failure(&error, url).telling())), ..Answer::default() },
+        Ok(Err(error)) => Answer {
+            error: Some(first_kib_of(failure(&error, url).telling())),
+            ..Answer::default()
+        },
         Err(_) => {
             let error = NotPosted::Late { seconds: timeout.as_secs() };
             Answer { error: Some(error.telling()), timed_out: true, ..Answer::default() }
@@ -147,7 +150,10 @@ fn request(
     let mut request = Request::post(uri)
         .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
         .header(ACCEPT, HeaderValue::from_static("*/*"))
-        .header(USER_AGENT, HeaderValue::from_static(concat!("Tillgate/", env!("CARGO_PKG_VERSION"))));
+        .header(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("Tillgate/", env!("CARGO_PKG_VERSION"))),
+        );
     if let Some(keys) = keys {
         let (webhook_id, timestamp_s) = (id.to_string(), machine_now().ms().div_euclid(1_000));
         let signatures = keys.sign(&webhook_id, timestamp_s, &body, now);
@@ -160,15 +166,17 @@ fn request(
     request.body(Full::from(body)).ok()
 }
 
-/// The first KiB of the answer's body, for people. Reads up to `READ_MAX`, so that the connection can be used again. An
-/// error only shortens the text, because the status code alone decides about success.
+/// The first KiB of the answer's body, for people. Reads up to `READ_MAX`, so that the connection
+/// can be used again. An error only shortens the text, because the status code alone decides about
+/// success.
 async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     let budget = response.extensions().get::<Budget>().cloned();
     let mut body = response.into_body();
     let (mut first, mut read) = (Vec::new(), 0usize);
     while let Ok(frame) = timeout_at(until, body.frame()).await {
         let Some(frame) = frame else {
-            // The whole answer was read, so the connection will be used again: its budget of bytes to read starts anew.
+            // The whole answer was read, so the connection will be used again: its budget of bytes
+            // to read starts anew.
             if let Some(budget) = budget {
                 budget.refill();
             }
@@ -185,7 +193,8 @@ async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     first
 }
 
-/// A sentence, cut to its first KiB and without values if it contains a host's or certificate's name of many KiB.
+/// A sentence, cut to its first KiB and without values if it contains a host's or certificate's
+/// name of many KiB.
 fn first_kib_of(telling: Telling) -> Telling {
     let sentence = &telling.message;
     if sentence.len() <= ANSWER_STORED {

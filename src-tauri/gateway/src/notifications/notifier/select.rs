@@ -1,5 +1,6 @@
-//! Selects the notifications to attempt now, within the limits, and first attempts before repeats. API keys take turns,
-//! and each key's servers take turns. Therefore, many notifications of one key or server do not delay those of another.
+//! Selects the notifications to attempt now, within the limits, and first attempts before repeats.
+//! API keys take turns, and each key's servers take turns. Therefore, many notifications of one key
+//! or server do not delay those of another.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,26 +11,26 @@ use tokio::time::Instant;
 
 use super::under_way::{Attempted, UnderWay, host_of};
 
-/// The most servers of one key that one pass searches for due repeats: there may be many servers whose repeats are due
-/// only in hours. The next pass continues after them.
+/// The most servers of one key that one pass searches for due repeats: there may be many servers
+/// whose repeats are due only in hours. The next pass continues after them.
 const SERVERS_PER_LOOK: usize = 128;
 
 /// The result of `select`.
 #[derive(Debug, Default)]
-pub(super) struct Selection {
+pub struct Selection {
     /// The notifications to start now.
     pub due: Vec<DueNotification>,
-    /// The time of the next repeat that is not due yet. A notification that is due now, but exceeds a limit, is
-    /// selected when another attempt has ended.
+    /// The time of the next repeat that is not due yet. A notification that is due now, but exceeds
+    /// a limit, is selected when another attempt has ended.
     pub next_due_at: Option<Timestamp>,
     /// Whether some servers were not searched, so that due notifications may be missing.
     pub is_unfinished: bool,
 }
 
-/// For each API key, the server at which the last pass ended, of first attempts and of repeats. The next pass continues
-/// after it.
+/// For each API key, the server at which the last pass ended, of first attempts and of repeats. The
+/// next pass continues after it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rounds {
+pub struct Rounds {
     first: HashMap<i64, String>,
     again: HashMap<i64, String>,
 }
@@ -43,15 +44,17 @@ impl Rounds {
     }
 }
 
-/// Selects the notifications to attempt now. `under_way` must be copied before `reader`'s snapshot is taken. Then an
-/// attempt that ended in between still counts as running, and its notification is not sent twice.
-pub(super) fn select(
+/// Selects the notifications to attempt now. `under_way` must be copied before `reader`'s snapshot
+/// is taken. Then an attempt that ended in between still counts as running, and its notification is
+/// not sent twice.
+pub fn select(
     reader: &Reader<'_>,
     mut under_way: UnderWay,
     rounds: &mut Rounds,
     now: Timestamp,
 ) -> Result<Selection, StoreError> {
-    let mut selection = Selection { next_due_at: reader.next_repeat_after(now)?, ..Selection::default() };
+    let mut selection =
+        Selection { next_due_at: reader.next_repeat_after(now)?, ..Selection::default() };
     choose(reader, Turn::First, &mut selection, &mut under_way, rounds, now)?;
     if reader.has_due_repeats(now)? {
         choose(reader, Turn::Again, &mut selection, &mut under_way, rounds, now)?;
@@ -71,7 +74,15 @@ fn choose(
     let mut last = i64::MIN;
     while let Some(key_id) = reader.key_with_attempts(turn, last)? {
         let from = rounds.of(turn).get(&key_id).cloned().unwrap_or_default();
-        keys.push(Round { reader, turn, now, key_id, at: from, looked_at: 0, rows: HashMap::new() });
+        keys.push(Round {
+            reader,
+            turn,
+            now,
+            key_id,
+            at: from,
+            looked_at: 0,
+            rows: HashMap::new(),
+        });
         last = key_id;
     }
     // Each iteration selects one attempt, of the key with the fewest running attempts.
@@ -108,7 +119,8 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// The key's next notification that may be sent. After each notification it is the next server's turn.
+    /// The key's next notification that may be sent. After each notification it is the next
+    /// server's turn.
     fn next(&mut self, under_way: &UnderWay) -> Result<Option<DueNotification>, StoreError> {
         let began = self.at.clone();
         let mut is_around = false;
@@ -117,7 +129,9 @@ impl Round<'_> {
             if self.turn == Turn::Again && self.looked_at > SERVERS_PER_LOOK {
                 return Ok(None);
             }
-            let Some(server) = self.reader.server_with_attempts(self.turn, self.key_id, &self.at)? else {
+            let Some(server) =
+                self.reader.server_with_attempts(self.turn, self.key_id, &self.at)?
+            else {
                 if is_around {
                     return Ok(None);
                 }
@@ -142,15 +156,21 @@ impl Round<'_> {
         Ok(None)
     }
 
-    fn first_at(&mut self, server: &str, under_way: &UnderWay) -> Result<Option<DueNotification>, StoreError> {
+    fn first_at(
+        &mut self,
+        server: &str,
+        under_way: &UnderWay,
+    ) -> Result<Option<DueNotification>, StoreError> {
         let free = under_way.free_at(self.key_id, server);
         if free == 0 {
             return Ok(None);
         }
         if !self.rows.contains_key(server) {
-            // Enough rows to find `free` sendable ones, even if all running or paused notifications come first.
+            // Enough rows to find `free` sendable ones, even if all running or paused notifications
+            // come first.
             let limit = free + under_way.not_free_at(server);
-            let rows = self.reader.attempts_at(self.turn, (self.key_id, server), self.now, limit)?;
+            let rows =
+                self.reader.attempts_at(self.turn, (self.key_id, server), self.now, limit)?;
             self.rows.insert(server.to_owned(), rows.into());
         }
         let Some(rows) = self.rows.get_mut(server) else { return Ok(None) };

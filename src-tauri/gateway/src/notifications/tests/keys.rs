@@ -14,7 +14,8 @@ fn webhook_signature(text: &str, request: &Request) -> String {
     let key = BASE64.decode(text.strip_prefix("whsec_").unwrap()).unwrap();
     assert_eq!(key.len(), 32);
     let header = |name: &str| request.headers[name].to_str().unwrap().to_owned();
-    let signed = format!("{}.{}.{}", header("webhook-id"), header("webhook-timestamp"), request.body);
+    let signed =
+        format!("{}.{}.{}", header("webhook-id"), header("webhook-timestamp"), request.body);
     let mut mac = <Hmac<sha2::Sha256>>::new_from_slice(&key).unwrap();
     mac.update(signed.as_bytes());
     format!("v1,{}", BASE64.encode(mac.finalize().into_bytes()))
@@ -36,7 +37,10 @@ async fn sent(scene: &Scene, shop: &Merchant) -> Request {
 }
 
 fn check_signed_with(request: &Request, current: &str, replaced: &[&str]) {
-    assert_eq!(request.headers["x-bpg-signature"].to_str().unwrap(), bpg_signature(current, request));
+    assert_eq!(
+        request.headers["x-bpg-signature"].to_str().unwrap(),
+        bpg_signature(current, request)
+    );
     let mut expected = webhook_signature(current, request);
     for key in replaced {
         expected = format!("{expected} {}", webhook_signature(key, request));
@@ -102,8 +106,11 @@ async fn the_webhook_id_is_the_same_only_for_retries() {
     scene.deliver_all().await;
     scene.queue(1, &shop.url).await;
     scene.deliver_all().await;
-    let ids: Vec<_> =
-        shop.requests().iter().map(|request| request.headers["webhook-id"].to_str().unwrap().to_owned()).collect();
+    let ids: Vec<_> = shop
+        .requests()
+        .iter()
+        .map(|request| request.headers["webhook-id"].to_str().unwrap().to_owned())
+        .collect();
     assert_eq!(ids, [id(1).to_string(), id(1).to_string(), id(2).to_string()]);
 }
 
@@ -147,12 +154,21 @@ async fn an_interrupted_rotation_keeps_the_old_key_and_the_one_before() {
     let second = scene.notifier.keys.rotate("cli").await.unwrap();
     let named = scene.gateway.store.read(|reader| reader.hmac_key_id()).unwrap().unwrap();
     scene.notifier.keys.rotate("cli").await.unwrap();
-    scene.gateway.store.write::<_, tillgate_store::StoreError>(move |tx| tx.set_hmac_key_id(&named)).await.unwrap();
+    scene
+        .gateway
+        .store
+        .write::<_, tillgate_store::StoreError>(move |tx| tx.set_hmac_key_id(&named))
+        .await
+        .unwrap();
     let scene = scene.restarted().await;
     check_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
 
     let fourth = scene.notifier.keys.rotate("cli").await.unwrap();
-    check_signed_with(&sent(&scene, &shop).await, fourth.reveal(), &[second.reveal(), first.reveal()]);
+    check_signed_with(
+        &sent(&scene, &shop).await,
+        fourth.reveal(),
+        &[second.reveal(), first.reveal()],
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! Many notifications at once: limits, first attempts before repeats, and dead servers beside live ones.
+//! Many notifications at once: limits, first attempts before repeats, and dead servers beside live
+//! ones.
 
 use std::time::Duration;
 
@@ -43,7 +44,13 @@ async fn at_most_8_attempts_run_to_a_server_and_64_to_all() {
 async fn a_key_with_hanging_servers_delays_no_other_keys_attempt() {
     let scene = Scene::patient().await;
     for port in 0..130 {
-        scene.queue_by(1, &[port * 4, port * 4 + 1, port * 4 + 2, port * 4 + 3], &silent_server().await).await;
+        scene
+            .queue_by(
+                1,
+                &[port * 4, port * 4 + 1, port * 4 + 2, port * 4 + 3],
+                &silent_server().await,
+            )
+            .await;
     }
     scene.pass().await;
     for key_id in 2..12i64 {
@@ -60,7 +67,13 @@ async fn a_key_with_hanging_servers_delays_no_other_keys_attempt() {
 async fn a_host_whose_ports_hang_delays_no_other_host_of_the_same_key() {
     let (scene, shop) = (Scene::patient().await, Merchant::open().await);
     for port in 0..130 {
-        scene.queue_by(1, &[port * 4, port * 4 + 1, port * 4 + 2, port * 4 + 3], &silent_server().await).await;
+        scene
+            .queue_by(
+                1,
+                &[port * 4, port * 4 + 1, port * 4 + 2, port * 4 + 3],
+                &silent_server().await,
+            )
+            .await;
     }
     scene.pass().await;
     scene.queue_by(1, &[10_000], &shop.url.replace("127.0.0.1", "localhost")).await;
@@ -79,7 +92,8 @@ async fn first_attempts_come_before_repeats() {
     scene.queue_many(&(10..18).collect::<Vec<_>>(), &shop.url).await;
     assert_eq!(scene.pass().await, 8);
     shop.has_got(16).await;
-    let mut bodies: Vec<u32> = shop.bodies()[8..].iter().map(|body| body.parse().unwrap()).collect();
+    let mut bodies: Vec<u32> =
+        shop.bodies()[8..].iter().map(|body| body.parse().unwrap()).collect();
     bodies.sort_unstable();
     assert_eq!(bodies, (9..=16).collect::<Vec<_>>());
     gate.add_permits(16);
@@ -98,7 +112,10 @@ async fn ten_thousand_waiting_for_a_dead_server_delay_no_other_server() {
     assert_eq!(scene.pass().await, 1, "the dead server already has eight attempts");
     shop.has_got(1).await;
     println!("delivered {:?} after it was queued, beside 10,000 that wait", began.elapsed());
-    assert_eq!(scene.waiting(), 10_000 + u64::from(scene.attempts().iter().all(|row| row.status_code.is_none())));
+    assert_eq!(
+        scene.waiting(),
+        10_000 + u64::from(scene.attempts().iter().all(|row| row.status_code.is_none()))
+    );
 }
 
 #[tokio::test]

@@ -36,7 +36,8 @@ async fn without_a_key_the_stored_bytes_are_sent_unsigned() {
     assert_eq!(request.body, "1");
     assert_eq!(request.headers["content-type"], "application/json");
     assert_eq!(request.headers["user-agent"], format!("Tillgate/{}", env!("CARGO_PKG_VERSION")));
-    for name in ["x-bpg-signature", "webhook-id", "webhook-signature", "accept-encoding", "cookie"] {
+    for name in ["x-bpg-signature", "webhook-id", "webhook-signature", "accept-encoding", "cookie"]
+    {
         assert!(!request.headers.contains_key(name), "{name}");
     }
     assert_eq!(attempt.notification_state, NotificationState::Delivered);
@@ -58,7 +59,11 @@ async fn any_2xx_is_success() {
     for code in [201, 202, 204, 299] {
         let (scene, shop) = (Scene::new().await, Merchant::open().await);
         shop.will_answer([code]);
-        assert_eq!(only_attempt(&scene, &shop.url).await.notification_state, NotificationState::Delivered, "{code}");
+        assert_eq!(
+            only_attempt(&scene, &shop.url).await.notification_state,
+            NotificationState::Delivered,
+            "{code}"
+        );
     }
 }
 
@@ -77,7 +82,9 @@ async fn redirects_are_not_followed() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let target = shop.url.clone();
     let url = raw_server(move |mut stream| {
-        let answer = format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
+        let answer = format!(
+            "HTTP/1.1 307 Temporary Redirect\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n"
+        );
         async move {
             let _ = stream.write_all(answer.as_bytes()).await;
         }
@@ -105,7 +112,8 @@ async fn endless_bytes_are_cut_off_and_the_status_code_counts() {
     let url = raw_server(move |stream| {
         let (written, ended) = (written_there.clone(), ended_there.clone());
         async move {
-            written.store(write_for_ever(stream, "HTTP/1.1 200 OK\r\n\r\n").await, Ordering::SeqCst);
+            written
+                .store(write_for_ever(stream, "HTTP/1.1 200 OK\r\n\r\n").await, Ordering::SeqCst);
             ended.notify_one();
         }
     })
@@ -114,8 +122,13 @@ async fn endless_bytes_are_cut_off_and_the_status_code_counts() {
     assert_eq!(attempt.notification_state, NotificationState::Delivered);
     assert_eq!(attempt.answer, Some(vec![b'x'; 1_024]));
     ended.notified().await;
-    // The kernel's buffers take some bytes beyond the 64 KiB. Without the limit the server could write far more.
-    assert!(written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024, "{}", written.load(Ordering::SeqCst));
+    // The kernel's buffers take some bytes beyond the 64 KiB. Without the limit the server could
+    // write far more.
+    assert!(
+        written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024,
+        "{}",
+        written.load(Ordering::SeqCst)
+    );
 }
 
 #[tokio::test]
@@ -142,7 +155,11 @@ async fn endless_continue_answers_are_cut_off_after_256_kib() {
     assert_eq!(attempt.status_code, None);
     ended.notified().await;
     // The kernel's buffers take some bytes beyond the limit.
-    assert!(written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024, "{}", written.load(Ordering::SeqCst));
+    assert!(
+        written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024,
+        "{}",
+        written.load(Ordering::SeqCst)
+    );
 }
 
 #[tokio::test]
@@ -152,7 +169,8 @@ async fn each_attempt_over_a_connection_has_its_own_read_limit() {
     let url = raw_server(move |mut stream| {
         counted.fetch_add(1, Ordering::SeqCst);
         async move {
-            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n{}", "x".repeat(60_000));
+            let answer =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n{}", "x".repeat(60_000));
             let mut request = [0u8; 4_096];
             while stream.write_all(answer.as_bytes()).await.is_ok()
                 && stream.read(&mut request).await.is_ok_and(|read| read > 0)
@@ -166,7 +184,9 @@ async fn each_attempt_over_a_connection_has_its_own_read_limit() {
     }
     let attempts = scene.attempts();
     assert_eq!((attempts.len(), connections.load(Ordering::SeqCst)), (10, 1));
-    assert!(attempts.iter().all(|attempt| attempt.notification_state == NotificationState::Delivered));
+    assert!(
+        attempts.iter().all(|attempt| attempt.notification_state == NotificationState::Delivered)
+    );
 }
 
 #[tokio::test]
@@ -185,7 +205,10 @@ async fn a_200_whose_body_never_ends_is_a_success() {
 #[tokio::test]
 async fn each_kind_of_failed_connection_has_its_own_error() {
     let hangs_up = raw_server(|stream| async move { drop(stream) }).await;
-    says(&only_attempt(&Scene::new().await, &hangs_up).await, "closed the connection without an answer");
+    says(
+        &only_attempt(&Scene::new().await, &hangs_up).await,
+        "closed the connection without an answer",
+    );
 
     let refuses = {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -198,7 +221,10 @@ async fn each_kind_of_failed_connection_has_its_own_error() {
     })
     .await;
     says(&only_attempt(&Scene::new().await, &babbles).await, "makes no sense");
-    says(&only_attempt(&Scene::new().await, "http://nowhere.invalid/").await, "nowhere.invalid cannot be found");
+    says(
+        &only_attempt(&Scene::new().await, "http://nowhere.invalid/").await,
+        "nowhere.invalid cannot be found",
+    );
     says(&only_attempt(&Scene::new().await, "no url at all").await, "URL cannot be used");
 }
 
@@ -222,7 +248,9 @@ async fn an_onion_shop_is_reached_through_the_proxy_alone() {
     scene.deliver_all().await;
     says(&scene.attempts()[0], "shop.onion can be reached through Tor alone: set proxy");
 
-    let (proxy, names) = socks::leading_to(merchant.url.trim_start_matches("http://").trim_end_matches("/hook")).await;
+    let (proxy, names) =
+        socks::leading_to(merchant.url.trim_start_matches("http://").trim_end_matches("/hook"))
+            .await;
     let gateway = &scene.gateway;
     let act = Act { actor: "cli", at: gateway.clock.now() };
     gateway.settings.set(&gateway.store, "proxy", &proxy.to_string(), act).await.unwrap();

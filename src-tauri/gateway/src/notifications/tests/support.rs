@@ -1,4 +1,5 @@
-//! A gateway with a notifier, a merchant's server with scripted answers, and servers that misbehave.
+//! A gateway with a notifier, a merchant's server with scripted answers, and servers that
+//! misbehave.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
@@ -125,7 +126,13 @@ impl Scene {
         Self::over(World::in_folder(folder).await, clock, vault, next_id.into_inner(), SHORT)
     }
 
-    fn over(world: World, clock: Arc<ManualClock>, vault: Arc<Vault>, next_id: u32, patience: Duration) -> Self {
+    fn over(
+        world: World,
+        clock: Arc<ManualClock>,
+        vault: Arc<Vault>,
+        next_id: u32,
+        patience: Duration,
+    ) -> Self {
         let (mut gateway, folder) = world.into_gateway();
         gateway.clock = clock.clone();
         gateway.secrets = vault.clone();
@@ -168,7 +175,9 @@ impl Scene {
         }
         self.gateway
             .store
-            .write::<_, StoreError>(move |tx| all.iter().try_for_each(|new| tx.queue_notification(new)))
+            .write::<_, StoreError>(move |tx| {
+                all.iter().try_for_each(|new| tx.queue_notification(new))
+            })
             .await
             .unwrap();
         last
@@ -241,14 +250,20 @@ pub struct Merchant {
 impl Merchant {
     pub async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let merchant = Self { url: format!("http://{}/hook", listener.local_addr().unwrap()), ..Self::default() };
+        let merchant = Self {
+            url: format!("http://{}/hook", listener.local_addr().unwrap()),
+            ..Self::default()
+        };
         let router = Router::new().fallback(answer).with_state(merchant.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         merchant
     }
 
     pub fn will_answer(&self, answers: impl IntoIterator<Item = u16>) {
-        self.answers.lock().unwrap().extend(answers.into_iter().map(|code| StatusCode::from_u16(code).unwrap()));
+        self.answers
+            .lock()
+            .unwrap()
+            .extend(answers.into_iter().map(|code| StatusCode::from_u16(code).unwrap()));
     }
 
     pub fn always_answers(&self, code: u16) {
@@ -277,12 +292,22 @@ impl Merchant {
                 self.got.notified().await;
             }
         };
-        tokio::time::timeout(STUCK, waiting).await.expect("the requests should have been received in time");
+        tokio::time::timeout(STUCK, waiting)
+            .await
+            .expect("the requests should have been received in time");
     }
 }
 
-async fn answer(State(merchant): State<Merchant>, headers: HeaderMap, body: Bytes) -> (StatusCode, String) {
-    merchant.requests.lock().unwrap().push(Request { headers, body: String::from_utf8(body.to_vec()).unwrap() });
+async fn answer(
+    State(merchant): State<Merchant>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, String) {
+    merchant
+        .requests
+        .lock()
+        .unwrap()
+        .push(Request { headers, body: String::from_utf8(body.to_vec()).unwrap() });
     merchant.got.notify_one();
     let gate = merchant.gate.lock().unwrap().clone();
     if let Some(gate) = gate {
@@ -321,7 +346,8 @@ pub async fn silent_server() -> String {
     .await
 }
 
-/// Writes until the other side closes the connection. Returns the number of bytes that were written.
+/// Writes until the other side closes the connection. Returns the number of bytes that were
+/// written.
 pub async fn write_for_ever(mut stream: TcpStream, head: &str) -> usize {
     let mut written = 0;
     if stream.write_all(head.as_bytes()).await.is_err() {

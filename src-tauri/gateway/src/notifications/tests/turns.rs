@@ -44,7 +44,10 @@ async fn each_notification_is_attempted_and_only_the_newest_retried() {
     scene.deliver_all().await;
     assert_eq!(shop.bodies(), ["1", "2", "3"]);
     let states: Vec<_> = scene.attempts().into_iter().map(|row| row.notification_state).collect();
-    assert_eq!(states, [NotificationState::Superseded, NotificationState::Superseded, NotificationState::Waiting]);
+    assert_eq!(
+        states,
+        [NotificationState::Superseded, NotificationState::Superseded, NotificationState::Waiting]
+    );
     let failing = scene.gateway.store.read(|reader| reader.failing_servers()).unwrap();
     assert_eq!(failing, [FailingServer { server: server_of(&shop.url), notifications: 1 }]);
     scene.advance_ms(11_000);
@@ -101,13 +104,19 @@ async fn retries_follow_the_schedule_on_the_environments_clock() {
         let ended_at = attempt.at.plus_ms(attempt.duration_ms);
         let bound = |jitter| match after_failure(attempts, queued_at, ended_at, jitter) {
             Outcome::RetryAt(at) => at,
-            Outcome::GiveUp | Outcome::Delivered => panic!("attempt {attempts} should be followed by another"),
+            Outcome::GiveUp | Outcome::Delivered => {
+                panic!("attempt {attempts} should be followed by another")
+            }
         };
         let next = attempt.next_attempt_at.unwrap();
         assert!((bound(-100)..=bound(100)).contains(&next), "attempt {attempts}");
         scene.advance_ms(next.ms() - scene.clock.now().ms() - 1);
         let pass = scene.notifier.start_due().await.unwrap();
-        assert_eq!((pass.started, pass.next_due_at), (0, Some(next)), "an attempt began a millisecond too early");
+        assert_eq!(
+            (pass.started, pass.next_due_at),
+            (0, Some(next)),
+            "an attempt began a millisecond too early"
+        );
         scene.advance_ms(1);
     }
 }

@@ -49,7 +49,11 @@ fn says(answer: &ScriptedAnswer, price: Option<i64>) {
     *answer.lock() = Ok(price.map(|price| (usd(), Decimal::from(price))).into_iter().collect());
 }
 
-fn source(name: &'static str, never_stale: bool, price: i64) -> (Box<dyn RateSource>, ScriptedAnswer) {
+fn source(
+    name: &'static str,
+    never_stale: bool,
+    price: i64,
+) -> (Box<dyn RateSource>, ScriptedAnswer) {
     let answer: ScriptedAnswer = Arc::new(Mutex::new(Ok(Vec::new())));
     says(&answer, Some(price));
     (Box::new(ScriptedSource { name, never_stale, answer: Arc::clone(&answer) }), answer)
@@ -97,7 +101,11 @@ async fn a_simulated_rate_is_valid_until_it_is_withdrawn() {
     let first = rates.row_id(&store, usd(), &rates.rate_for(usd(), at(1)).unwrap()).await.unwrap();
     rates.refresh_once(&store, at(600)).await.unwrap();
     let rate = rates.rate_for(usd(), at(10_000)).unwrap();
-    assert_eq!(rates.row_id(&store, usd(), &rate).await.unwrap(), first, "an unchanged rate is one row");
+    assert_eq!(
+        rates.row_id(&store, usd(), &rate).await.unwrap(),
+        first,
+        "an unchanged rate is one row"
+    );
     says(&answer, None);
     rates.refresh_once(&store, at(10_001)).await.unwrap();
     assert_eq!(price(&rates, at(10_001)), None);
@@ -139,7 +147,11 @@ async fn an_unused_last_known_rate_is_replaced_and_a_used_one_kept() {
     }
     let used = (used.unwrap(), "65002.0000".to_owned());
     assert_eq!(stored().len(), 2, "{:?}", stored());
-    assert!(stored().contains(&used) && stored().iter().any(|(_, rate)| rate == "65005.0000"), "{:?}", stored());
+    assert!(
+        stored().contains(&used) && stored().iter().any(|(_, rate)| rate == "65005.0000"),
+        "{:?}",
+        stored()
+    );
     let after_a_restart = Rates::new(Vec::new(), rules(1));
     after_a_restart.load_last_known(&store).unwrap();
     assert_eq!(after_a_restart.last_known(usd()).unwrap().rate.format(), "65005.0000");
@@ -170,7 +182,8 @@ async fn production_waits_for_two_sources() {
 async fn a_quote_far_from_the_others_is_stored_as_stray() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
-    let sources = [("a", 65_000), ("b", 65_100), ("c", 70_000)].map(|(name, price)| source(name, false, price).0);
+    let sources = [("a", 65_000), ("b", 65_100), ("c", 70_000)]
+        .map(|(name, price)| source(name, false, price).0);
     let rates = Rates::new(Vec::from(sources), rules(2));
     rates.refresh_once(&store, at(0)).await.unwrap();
     let row = &rates.rows(at(0))[0];
@@ -178,7 +191,10 @@ async fn a_quote_far_from_the_others_is_stored_as_stray() {
     assert_eq!(row.strays().collect::<Vec<_>>(), ["c"]);
     assert_eq!(rates.rows(at(6))[0].strays().count(), 0, "a stale quote is not judged as stray");
     let stored = rates.rate_for(usd(), at(0)).unwrap().sources;
-    assert!(stored.contains(r#"{"name":"c","rate":"70000","time":0,"used":false,"why":"stray"}"#), "{stored}");
+    assert!(
+        stored.contains(r#"{"name":"c","rate":"70000","time":0,"used":false,"why":"stray"}"#),
+        "{stored}"
+    );
 }
 
 #[tokio::test]
@@ -210,7 +226,11 @@ async fn a_source_that_asks_for_a_pause_is_not_asked_meanwhile() {
     says(&failing, Some(65_000));
     says(&answer, Some(65_200));
     rates.refresh_once(&store, at(9)).await.unwrap();
-    assert_eq!(price(&rates, at(9)).as_deref(), Some("65200.0000"), "source a was asked during its pause");
+    assert_eq!(
+        price(&rates, at(9)).as_deref(),
+        Some("65200.0000"),
+        "source a was asked during its pause"
+    );
     assert_eq!(rates.next_round_at(at(9)), at(10), "source b is due before source a");
     rates.refresh_once(&store, at(11)).await.unwrap();
     assert_eq!(price(&rates, at(11)).as_deref(), Some("65100.0000"));
@@ -227,13 +247,23 @@ async fn new_settings_drop_the_old_quotes_and_ask_at_once() {
     rates.follow(RateRules { fixed: vec![(usd(), Decimal::from(50_000))], ..rules(1) });
     assert_eq!(price(&rates, at(0)), None, "the quotes of the old sources are dropped");
     rates.refresh_once(&store, at(0)).await.unwrap();
-    assert_eq!(price(&rates, at(600)).as_deref(), Some("50000.0000"), "a fixed rate never goes stale");
+    assert_eq!(
+        price(&rates, at(600)).as_deref(),
+        Some("50000.0000"),
+        "a fixed rate never goes stale"
+    );
     assert_eq!(rates.source_rows().iter().map(|source| source.name).collect::<Vec<_>>(), ["fixed"]);
     says(&answer, Some(50_500));
     rates.follow(rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
-    assert_eq!(price(&rates, at(0)).as_deref(), Some("50500.0000"), "the source was not asked at once");
-    tokio::time::timeout(std::time::Duration::from_secs(10), rates.rules_changed()).await.expect("no wake-up came");
+    assert_eq!(
+        price(&rates, at(0)).as_deref(),
+        Some("50500.0000"),
+        "the source was not asked at once"
+    );
+    tokio::time::timeout(std::time::Duration::from_secs(10), rates.rules_changed())
+        .await
+        .expect("no wake-up came");
 }
 
 #[tokio::test]
@@ -282,5 +312,9 @@ async fn the_same_rate_from_other_quotes_is_stored_separately() {
     let without_it = StoredRate { sources: "[]".to_owned(), ..first.clone() };
     assert_ne!(rates.row_id(&store, usd(), &without_it).await.unwrap(), id);
     let fresh_book = Rates::new(Vec::new(), rules(2));
-    assert_eq!(fresh_book.row_id(&store, usd(), &first).await.unwrap(), id, "the same rate was stored twice");
+    assert_eq!(
+        fresh_book.row_id(&store, usd(), &first).await.unwrap(),
+        id,
+        "the same rate was stored twice"
+    );
 }

@@ -1,5 +1,5 @@
-//! Shared readers for answers of public sources. A JSON object with a repeated name is refused, and prices are never
-//! converted to a float.
+//! Shared readers for answers of public sources. A JSON object with a repeated name is refused, and
+//! prices are never converted to a float.
 
 use rust_decimal::Decimal;
 use serde_json::value::RawValue;
@@ -13,17 +13,17 @@ const WORDS_MAX: usize = 200;
 
 /// A source's quote for one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Quoted {
-    pub(super) currency: Currency,
+pub struct Quoted {
+    pub currency: Currency,
     /// Units for one Bitcoin.
-    pub(super) price: Decimal,
+    pub price: Decimal,
     /// Time of the quote by the source's own clock, if given.
-    pub(super) at: Option<Timestamp>,
+    pub at: Option<Timestamp>,
 }
 
 /// An answer that differs from the source's documentation. No part of it is used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum Unreadable {
+pub enum Unreadable {
     /// The answer is not JSON, or does not have the expected structure.
     #[error("the answer is not the JSON that was expected: {0}")]
     NotJson(String),
@@ -47,28 +47,28 @@ pub(crate) enum Unreadable {
 }
 
 /// Reads a JSON object.
-pub(super) fn object(json: &str) -> Result<JsonObject<'_>, Unreadable> {
-    JsonObject::parse(json.as_bytes()).map_err(|error| Unreadable::NotJson(words(&error.to_string())))
+pub fn object(json: &str) -> Result<JsonObject<'_>, Unreadable> {
+    JsonObject::parse(json.as_bytes())
+        .map_err(|error| Unreadable::NotJson(words(&error.to_string())))
 }
 
 /// Reads a JSON array into the texts of its items.
-pub(super) fn array(json: &str) -> Result<Vec<&RawValue>, Unreadable> {
+pub fn array(json: &str) -> Result<Vec<&RawValue>, Unreadable> {
     serde_json::from_str(json).map_err(|error| Unreadable::NotJson(words(&error.to_string())))
 }
 
-/// A member that is an object.
-pub(super) fn member<'a>(of: &JsonObject<'a>, name: &'static str) -> Result<JsonObject<'a>, Unreadable> {
+pub fn member<'a>(of: &JsonObject<'a>, name: &'static str) -> Result<JsonObject<'a>, Unreadable> {
     object(of.get(name).ok_or(Unreadable::Missing(name))?)
 }
 
 /// A price written as a JSON string.
-pub(super) fn price_in_string(json: &str, what: &str) -> Result<Decimal, Unreadable> {
+pub fn price_in_string(json: &str, what: &str) -> Result<Decimal, Unreadable> {
     let inner = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
     price(inner.ok_or_else(|| not_a_number(what, "is not a string that holds a number"))?, what)
 }
 
 /// A price written as a JSON number.
-pub(super) fn price_in_number(json: &str, what: &str) -> Result<Decimal, Unreadable> {
+pub fn price_in_number(json: &str, what: &str) -> Result<Decimal, Unreadable> {
     if json.starts_with('"') {
         return Err(not_a_number(what, "is a string, not a number"));
     }
@@ -76,7 +76,7 @@ pub(super) fn price_in_number(json: &str, what: &str) -> Result<Decimal, Unreada
 }
 
 /// A time in whole seconds since 1970, as a JSON number.
-pub(super) fn seconds(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
+pub fn seconds(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
     let seconds: Option<u32> = json.parse().ok();
     let seconds = seconds.filter(|_| json.bytes().all(|byte| byte.is_ascii_digit()));
     seconds
@@ -85,14 +85,17 @@ pub(super) fn seconds(json: &str, what: &'static str) -> Result<Timestamp, Unrea
 }
 
 /// A time in whole seconds since 1970, as a JSON string.
-pub(super) fn seconds_in_string(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
+pub fn seconds_in_string(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
     seconds(json.trim_matches('"'), what)
 }
 
-/// The beginning of a server's message, safe to show. Without backticks it cannot look like a command of ours.
-pub(super) fn words(text: &str) -> String {
-    let plain =
-        text.chars().filter(|one| !one.is_control()).map(|one| if matches!(one, '`' | '"') { '\'' } else { one });
+/// The beginning of a server's message, safe to show. Without backticks it cannot look like a
+/// command of ours.
+pub fn words(text: &str) -> String {
+    let plain = text
+        .chars()
+        .filter(|one| !one.is_control())
+        .map(|one| if matches!(one, '`' | '"') { '\'' } else { one });
     plain.take(WORDS_MAX).collect()
 }
 

@@ -6,14 +6,18 @@ use tillgate_domain::rates::mid_price;
 use super::answer::{Quoted, Unreadable, array, object, price_in_string, seconds_in_string};
 use super::site::Site;
 
-pub(super) const SITE: Site = Site { name: "bitstamp", base: "https://www.bitstamp.net", path, read };
+pub const SITE: Site = Site { name: "bitstamp", base: "https://www.bitstamp.net", path, read };
 
 /// The currencies in which Bitstamp trades Bitcoin.
 const CURRENCIES: [&str; 3] = ["USD", "EUR", "GBP"];
 
-/// One request for all markets. A closed market is only missing in its answer; a request for that market would fail.
+/// One request for all markets. A closed market is only missing in its answer; a request for that
+/// market would fail.
 fn path(currencies: &[Currency]) -> Option<String> {
-    currencies.iter().any(|currency| CURRENCIES.contains(&currency.code())).then(|| "/api/v2/ticker/".to_owned())
+    currencies
+        .iter()
+        .any(|currency| CURRENCIES.contains(&currency.code()))
+        .then(|| "/api/v2/ticker/".to_owned())
 }
 
 fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
@@ -30,7 +34,10 @@ fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> 
             price_in_string(price, &format!("{} {side}", currency.code()))
         };
         let (bid, ask) = (price("bid")?, price("ask")?);
-        let at = seconds_in_string(market.get("timestamp").ok_or(Unreadable::Missing("timestamp"))?, "timestamp")?;
+        let at = seconds_in_string(
+            market.get("timestamp").ok_or(Unreadable::Missing("timestamp"))?,
+            "timestamp",
+        )?;
         quotes.extend(mid_price(bid, ask).map(|price| Quoted { currency, price, at: Some(at) }));
     }
     Ok(quotes)
@@ -39,5 +46,8 @@ fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> 
 /// The currency of the market with this name, a JSON string such as `"BTC/USD"`.
 fn currency_of(pair: &str, currencies: &[Currency]) -> Option<Currency> {
     let code = pair.strip_prefix("\"BTC/")?.strip_suffix('"')?;
-    currencies.iter().find(|currency| currency.code() == code && CURRENCIES.contains(&code)).copied()
+    currencies
+        .iter()
+        .find(|currency| currency.code() == code && CURRENCIES.contains(&code))
+        .copied()
 }

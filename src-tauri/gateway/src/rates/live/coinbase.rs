@@ -5,7 +5,7 @@ use tillgate_domain::money::Currency;
 use super::answer::{Quoted, Unreadable, member, object, price_in_string};
 use super::site::Site;
 
-pub(super) const SITE: Site = Site { name: "coinbase", base: "https://api.coinbase.com", path, read };
+pub const SITE: Site = Site { name: "coinbase", base: "https://api.coinbase.com", path, read };
 
 fn path(currencies: &[Currency]) -> Option<String> {
     (!currencies.is_empty()).then(|| "/v2/exchange-rates?currency=BTC".to_owned())

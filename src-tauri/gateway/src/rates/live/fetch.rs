@@ -1,5 +1,6 @@
-//! One HTTP request, with limits of time and size. Only an answer 200 succeeds; a failure is described in a sentence.
-//! Redirects are not followed, answers are not decompressed, and each connection is used once.
+//! One HTTP request, with limits of time and size. Only an answer 200 succeeds; a failure is
+//! described in a sentence. Redirects are not followed, answers are not decompressed, and each
+//! connection is used once.
 
 use std::time::Duration;
 
@@ -24,15 +25,16 @@ use crate::rates::rate_source::SourceFailure;
 const CACHED_MAX_S: i64 = 24 * 3_600;
 
 /// Sends requests to servers.
-pub(super) struct Fetcher {
+pub struct Fetcher {
     within: Duration,
-    /// The TLS configuration. It is made at the first request, so that a sandbox never reads the system's certificates.
+    /// The TLS configuration. It is made at the first request, so that a sandbox never reads the
+    /// system's certificates.
     tls: Mutex<Option<ClientConfig>>,
 }
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error, Told)]
-pub(crate) enum Unfetched {
+pub enum Unfetched {
     #[error("the system's certificates cannot be read: {0}")]
     Certificates(String),
     #[error("the URL cannot be used")]
@@ -51,24 +53,25 @@ pub(crate) enum Unfetched {
 
 /// A server's answer.
 #[derive(Debug)]
-pub(super) struct Fetched {
+pub struct Fetched {
     body: Bytes,
     /// Time of the answer, by the server's clock.
-    pub(super) date: Option<Timestamp>,
+    pub date: Option<Timestamp>,
     /// Time for which the answer was in a cache, in milliseconds.
-    pub(super) cached_ms: i64,
+    pub cached_ms: i64,
 }
 
 impl Fetched {
     /// The answer's text.
-    pub(super) fn text(&self) -> Result<&str, Unreadable> {
-        std::str::from_utf8(&self.body).map_err(|_| Unreadable::NotJson("it is not UTF-8".to_owned()))
+    pub fn text(&self) -> Result<&str, Unreadable> {
+        std::str::from_utf8(&self.body)
+            .map_err(|_| Unreadable::NotJson("it is not UTF-8".to_owned()))
     }
 }
 
 impl Fetcher {
     /// `within` is the time limit of a whole request.
-    pub(super) fn new(within: Duration) -> Self {
+    pub fn new(within: Duration) -> Self {
         Self { within, tls: Mutex::default() }
     }
 
@@ -76,23 +79,31 @@ impl Fetcher {
     ///
     /// # Errors
     /// The failure, as a sentence.
-    pub(super) async fn get(&self, url: &str, proxy: Option<&Proxy>) -> Result<Fetched, SourceFailure> {
+    pub async fn get(&self, url: &str, proxy: Option<&Proxy>) -> Result<Fetched, SourceFailure> {
         let unreachable = |why: Telling| SourceFailure { why, kind: NoAnswer::Unreachable };
-        let tls = self.tls().map_err(|error| unreachable(Unfetched::Certificates(error.to_string()).telling()))?;
+        let tls = self
+            .tls()
+            .map_err(|error| unreachable(Unfetched::Certificates(error.to_string()).telling()))?;
         let request = request(url).ok_or_else(|| unreachable(Unfetched::BadUrl.telling()))?;
-        // A client for this request only. The next request is a minute later, possibly with another proxy, and must not
-        // reuse the connection.
+        // A client for this request only. The next request is a minute later, possibly with another
+        // proxy, and must not reuse the connection.
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .build(outgoing::connector(tls, proxy.cloned()));
         let ask = async {
-            let response =
-                client.request(request).await.map_err(|error| unreachable(outgoing::failure(&error, url).telling()))?;
+            let response = client
+                .request(request)
+                .await
+                .map_err(|error| unreachable(outgoing::failure(&error, url).telling()))?;
             let (head, body) = response.into_parts();
             check(head.status, &head.headers)?;
             // The connector limits the bytes of one answer, so `collect` cannot read too many.
             let body = body.collect().await.map_err(|error| unreachable(cut_off(&error)))?;
-            Ok(Fetched { body: body.to_bytes(), date: date(&head.headers), cached_ms: cached_ms(&head.headers) })
+            Ok(Fetched {
+                body: body.to_bytes(),
+                date: date(&head.headers),
+                cached_ms: cached_ms(&head.headers),
+            })
         };
         let late = |_| unreachable(Unfetched::Late { seconds: self.within.as_secs() }.telling());
         timeout(self.within, ask).await.map_err(late)?
@@ -112,7 +123,10 @@ fn request(url: &str) -> Option<Request<Empty<Bytes>>> {
     Request::get(uri)
         .header(ACCEPT, HeaderValue::from_static("application/json"))
         .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
-        .header(USER_AGENT, HeaderValue::from_static(concat!("Tillgate/", env!("CARGO_PKG_VERSION"))))
+        .header(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("Tillgate/", env!("CARGO_PKG_VERSION"))),
+        )
         .body(Empty::new())
         .ok()
 }
@@ -136,7 +150,8 @@ fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), SourceFailure> {
 }
 
 fn cached_ms(headers: &HeaderMap) -> i64 {
-    let seconds = text(headers, AGE).map(|text| text.parse::<u32>().map_or(CACHED_MAX_S, i64::from));
+    let seconds =
+        text(headers, AGE).map(|text| text.parse::<u32>().map_or(CACHED_MAX_S, i64::from));
     seconds.unwrap_or(0).min(CACHED_MAX_S).saturating_mul(1_000)
 }
 

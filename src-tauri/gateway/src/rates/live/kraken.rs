@@ -1,5 +1,5 @@
-//! Kraken's markets: the middle between the best bid and the best ask. The price of the last trade is not used: it may
-//! be old in a quiet market, and Kraken does not report its time.
+//! Kraken's markets: the middle between the best bid and the best ask. The price of the last trade
+//! is not used: it may be old in a quiet market, and Kraken does not report its time.
 
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::mid_price;
@@ -7,7 +7,7 @@ use tillgate_domain::rates::mid_price;
 use super::answer::{Quoted, Unreadable, array, member, object, price_in_string, words};
 use super::site::Site;
 
-pub(super) const SITE: Site = Site { name: "kraken", base: "https://api.kraken.com", path, read };
+pub const SITE: Site = Site { name: "kraken", base: "https://api.kraken.com", path, read };
 
 /// Each currency, with the names of its market in the request and in the answer.
 const MARKETS: [(&str, &str, &str); 7] = [

@@ -5,13 +5,13 @@ use tillgate_domain::money::Currency;
 use super::answer::{Quoted, Unreadable};
 
 /// The address of a server, its request, and the reader of its answer.
-pub(super) struct Site {
+pub struct Site {
     /// The name in the setting `rateSources` and in certificates.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// Scheme and host.
-    pub(super) base: &'static str,
+    pub base: &'static str,
     /// The path and query that ask for these currencies; `None` if the server has none of them.
-    pub(super) path: fn(&[Currency]) -> Option<String>,
+    pub path: fn(&[Currency]) -> Option<String>,
     /// Reads the server's answer, strictly. A currency that the answer lacks is left out.
-    pub(super) read: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
+    pub read: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
 }

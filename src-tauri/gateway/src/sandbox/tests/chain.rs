@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bitcoin::absolute::LockTime;
 use bitcoin::opcodes::all::OP_PUSHNUM_1;
 use bitcoin::{
-    Address, Amount, FeeRate, Network, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, Witness,
-    transaction,
+    Address, Amount, FeeRate, Network, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut,
+    Txid, Witness, transaction,
 };
-use tillgate_chain::{Broadcast, Chain, ChainDown, Fact, LookAnswer, LookRequest, WatchList, no_scripts};
+use tillgate_chain::{
+    Broadcast, Chain, ChainDown, Fact, LookAnswer, LookRequest, WatchList, no_scripts,
+};
 
 use super::*;
 use tillgate_chain::chain_wrapper::ChainWrapper;
@@ -47,7 +49,10 @@ fn spend(coin: (OutPoint, u64), fee_sats: u64) -> Transaction {
             sequence: Sequence::ENABLE_RBF_NO_LOCKTIME,
             witness: Witness::from_slice(&[anybodys().as_bytes()]),
         }],
-        output: vec![TxOut { value: Amount::from_sat(coin.1 - fee_sats), script_pubkey: anybodys().to_p2wsh() }],
+        output: vec![TxOut {
+            value: Amount::from_sat(coin.1 - fee_sats),
+            script_pubkey: anybodys().to_p2wsh(),
+        }],
     }
 }
 
@@ -85,7 +90,10 @@ async fn faults_that_are_not_named_are_kept_and_survive_a_restart() {
         (&set["broadcast"], &set["broadcastRejects"], &set["keysLocked"], &set["feeRate"]),
         (&json!("timeout"), &json!(false), &json!(true), &json!(250))
     );
-    assert!(world.sandbox().faults().unwrap().keys_locked, "the sandbox should report the locked keyring");
+    assert!(
+        world.sandbox().faults().unwrap().keys_locked,
+        "the sandbox should report the locked keyring"
+    );
     // The shown faults can be sent back. Sending the first ones back ends all faults.
     assert_eq!(fault(&world, set.clone()).await, set);
     assert_eq!(fault(&world, honest.clone()).await, honest);
@@ -104,14 +112,21 @@ async fn broadcast_and_the_older_flag_never_contradict() {
         (json!({"broadcastRejects": false}), "ok", false),
     ] {
         let shown = fault(&world, given.clone()).await;
-        assert_eq!((&shown["broadcast"], &shown["broadcastRejects"]), (&json!(word), &json!(flag)), "{given}");
+        assert_eq!(
+            (&shown["broadcast"], &shown["broadcastRejects"]),
+            (&json!(word), &json!(flag)),
+            "{given}"
+        );
     }
     for contradiction in [
         json!({"broadcast": "ok", "broadcastRejects": true}),
         json!({"broadcast": "timeout", "broadcastRejects": true}),
         json!({"broadcast": "reject", "broadcastRejects": false}),
     ] {
-        assert_eq!(field_errors(&world, "PUT", "/sandbox/faults", contradiction).await, ["broadcastRejects"]);
+        assert_eq!(
+            field_errors(&world, "PUT", "/sandbox/faults", contradiction).await,
+            ["broadcastRejects"]
+        );
     }
 }
 
@@ -130,7 +145,11 @@ async fn broadcast_faults_affect_the_gateway_and_not_the_customer() {
     fault(&world, json!({"broadcast": "timeout"})).await;
     assert!(broadcast(&world, &package).is_err());
     let both = json!([parent.compute_txid().to_string(), child.compute_txid().to_string()]);
-    assert_eq!(mempool(&world).await, both, "the transactions are accepted, although the answer is missing");
+    assert_eq!(
+        mempool(&world).await,
+        both,
+        "the transactions are accepted, although the answer is missing"
+    );
     fault(&world, json!({"broadcast": "ok"})).await;
     assert_eq!(broadcast(&world, &package), Ok(Broadcast::AlreadyKnown));
 
@@ -173,16 +192,28 @@ async fn an_address_shows_all_its_outputs_also_spent_ones() {
     let shown = ok(&world, "GET", &path, Value::Null).await;
     assert_eq!(shown["outputs"].as_array().unwrap().len(), 2, "a spent output is shown too");
     let first = &shown["outputs"][0];
-    assert_eq!((&first["btcTxId"], &first["vout"]), (&json!(coin.0.txid.to_string()), &json!(coin.0.vout)));
-    assert_eq!((first["btcAmount"].to_string().as_str(), &first["confirmations"]), ("0.00050000", &json!(1)));
+    assert_eq!(
+        (&first["btcTxId"], &first["vout"]),
+        (&json!(coin.0.txid.to_string()), &json!(coin.0.vout))
+    );
+    assert_eq!(
+        (first["btcAmount"].to_string().as_str(), &first["confirmations"]),
+        ("0.00050000", &json!(1))
+    );
     assert_eq!(shown["outputs"][1]["confirmations"], 0);
     ok(&world, "POST", "/sandbox/blocks", json!({"count": 3})).await;
     // An address in capitals is the same address.
-    let shown = ok(&world, "GET", &format!("/sandbox/addresses/{}", ours.to_uppercase()), Value::Null).await;
-    let confirmations = [&shown["outputs"][0]["confirmations"], &shown["outputs"][1]["confirmations"]];
+    let shown =
+        ok(&world, "GET", &format!("/sandbox/addresses/{}", ours.to_uppercase()), Value::Null)
+            .await;
+    let confirmations =
+        [&shown["outputs"][0]["confirmations"], &shown["outputs"][1]["confirmations"]];
     assert_eq!(confirmations, [&json!(4), &json!(3)]);
     for bad in ["bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "bcrt1qnonsense", "abc"] {
-        assert_eq!(field_errors(&world, "GET", &format!("/sandbox/addresses/{bad}"), Value::Null).await, ["address"]);
+        assert_eq!(
+            field_errors(&world, "GET", &format!("/sandbox/addresses/{bad}"), Value::Null).await,
+            ["address"]
+        );
     }
 }
 
@@ -191,7 +222,8 @@ async fn the_customer_shows_an_address_for_refunds() {
     let world = World::new().await;
     let told = ok(&world, "GET", "/sandbox", Value::Null).await;
     let address = told["customerAddress"].as_str().unwrap();
-    ok(&world, "POST", "/sandbox/send", json!({"address": address, "btcAmount": "0.00012345"})).await;
+    ok(&world, "POST", "/sandbox/send", json!({"address": address, "btcAmount": "0.00012345"}))
+        .await;
     let received = ok(&world, "GET", &format!("/sandbox/addresses/{address}"), Value::Null).await;
     let outputs = received["outputs"].to_string();
     assert!(outputs.contains("\"btcAmount\":0.00012345"), "{outputs}");
@@ -207,9 +239,11 @@ async fn a_block_leaves_out_transactions_below_its_minimum_fee_rate() {
     let over = format!("{}.{:03}", (rate_kvb + 1) / 1_000, (rate_kvb + 1) % 1_000);
     let status = ok(&world, "POST", "/sandbox/blocks", json!({"minFeeRate": over})).await;
     assert_eq!(status["mempool"], waiting);
-    let status = ok(&world, "POST", "/sandbox/blocks", json!({"minFeeRate": 100, "count": 2})).await;
+    let status =
+        ok(&world, "POST", "/sandbox/blocks", json!({"minFeeRate": 100, "count": 2})).await;
     assert_eq!(status["mempool"], waiting);
-    let status = ok(&world, "POST", "/sandbox/blocks", json!({"minFeeRate": 0, "empty": true})).await;
+    let status =
+        ok(&world, "POST", "/sandbox/blocks", json!({"minFeeRate": 0, "empty": true})).await;
     assert_eq!(status["mempool"], waiting);
     let just = format!("{}.{:03}", rate_kvb / 1_000, rate_kvb % 1_000);
     let status = ok(&world, "POST", "/sandbox/blocks", json!({"minFeeRate": just})).await;
@@ -225,11 +259,14 @@ async fn a_double_spend_reorg_returns_our_transactions_to_the_mempool() {
     world.pay(&payment, payment.payment.amount_sats).await;
     ok(&world, "POST", "/sandbox/blocks", json!({"count": 2})).await;
     assert_eq!(world.state(&payment), Confirmed);
-    let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 2, "keepTransactions": false})).await;
+    let status =
+        ok(&world, "POST", "/sandbox/reorg", json!({"depth": 2, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([tx.compute_txid().to_string()]));
     assert_eq!(world.state(&payment), tillgate_domain::payment::PaymentState::Invalid);
-    // The deeper reorganisation also removes the coin that `tx` spends, so `tx` cannot return to the mempool.
-    let status = ok(&world, "POST", "/sandbox/reorg", json!({"depth": 4, "keepTransactions": false})).await;
+    // The deeper reorganisation also removes the coin that `tx` spends, so `tx` cannot return to
+    // the mempool.
+    let status =
+        ok(&world, "POST", "/sandbox/reorg", json!({"depth": 4, "keepTransactions": false})).await;
     assert_eq!(status["mempool"], json!([]));
 }
 
@@ -314,10 +351,18 @@ async fn the_chain_port_reports_a_conflicts_height_and_its_end() {
     broadcast(&world, std::slice::from_ref(&ours)).unwrap();
     let mut token = None;
     let mut told = || {
-        let request =
-            LookRequest { token: token.as_deref(), birth_height: None, watch: &Everything, scripts: no_scripts() };
+        let request = LookRequest {
+            token: token.as_deref(),
+            birth_height: None,
+            watch: &Everything,
+            scripts: no_scripts(),
+        };
         let view = world.gateway.chain.look(&request).unwrap();
-        let facts = view.txs.into_iter().find(|facts| facts.tx == ours).expect("the look reports our transaction");
+        let facts = view
+            .txs
+            .into_iter()
+            .find(|facts| facts.tx == ours)
+            .expect("the look reports our transaction");
         token = Some(view.token);
         (facts.conflict_in_chain, facts.conflict_height)
     };

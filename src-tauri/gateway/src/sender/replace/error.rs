@@ -12,7 +12,7 @@ use crate::sender::error::SendError;
 
 /// Reason why nothing was replaced. Each shell adds the remedy in its own words.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum ReplaceError {
+pub enum ReplaceError {
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
     #[error("the payout is {0}: {1}")]
@@ -44,7 +44,9 @@ pub(crate) enum ReplaceError {
     /// The wallet was restored, and its first look at the chain has not ended.
     #[error("the sender is on hold: {0}")]
     NotLooked(Telling),
-    #[error("nothing is signed until a look at the chain shows the payments of other copies of the wallet: {0}")]
+    #[error(
+        "nothing is signed until a look at the chain shows the payments of other copies of the wallet: {0}"
+    )]
     Unseen(Telling),
     #[error("the transaction cannot be replaced now: {0}")]
     Obstacle(Telling),
@@ -56,7 +58,7 @@ pub(crate) enum ReplaceError {
 
 /// Why a payout's transaction cannot be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum NotReplaceable {
+pub enum NotReplaceable {
     #[error("no transaction was signed for it yet")]
     NothingStored,
     #[error("its transaction is in a block")]
@@ -79,7 +81,9 @@ pub(crate) enum NotReplaceable {
         "a payout whose transaction spends its change is being cancelled: wait until a block holds that transaction or its replacement, or cancel this payout as well"
     )]
     ChangeGivenUp,
-    #[error("its transaction spends the change of a payout that is being cancelled, and it is cancelled too")]
+    #[error(
+        "its transaction spends the change of a payout that is being cancelled, and it is cancelled too"
+    )]
     GivenUpWith,
 }
 

@@ -18,12 +18,24 @@ async fn answer(world: &World, command: Value) -> Result<Value, crate::console::
 /// The messages of the alarms in the status, and whether the doctor's check of alarms passes.
 async fn reported(world: &World) -> (Vec<String>, bool) {
     let status = answer(world, json!({"command": "status"})).await.unwrap();
-    assert_eq!(status["warnings"], json!([]), "an alarm is reported as an alarm, not as a warning too");
+    assert_eq!(
+        status["warnings"],
+        json!([]),
+        "an alarm is reported as an alarm, not as a warning too"
+    );
     let alarms = status["alarms"].as_array().unwrap();
     let doctor = answer(world, json!({"command": "doctor"})).await.unwrap();
-    let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "alarms").unwrap().clone();
-    let alarms: Vec<String> =
-        alarms.iter().map(|alarm| alarm["message"]["message"].as_str().unwrap().to_owned()).collect();
+    let check = doctor["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["name"] == "alarms")
+        .unwrap()
+        .clone();
+    let alarms: Vec<String> = alarms
+        .iter()
+        .map(|alarm| alarm["message"]["message"].as_str().unwrap().to_owned())
+        .collect();
     (alarms, check["ok"].as_bool().unwrap())
 }
 
@@ -34,8 +46,8 @@ async fn dismisses(world: &World, id: &Id) {
     assert_eq!(reported(world).await, (Vec::new(), true));
 }
 
-/// A twin spends the payout's coins and gets six confirmations, so the payout is FAILED. Then a reorganisation replaces
-/// the twin with the payout's transaction.
+/// A twin spends the payout's coins and gets six confirmations, so the payout is FAILED. Then a
+/// reorganisation replaces the twin with the payout's transaction.
 #[tokio::test]
 async fn a_failed_payout_that_was_sent_stays_an_alarm_until_dismissed() {
     let world = world_with_coins(1).await;
@@ -61,14 +73,19 @@ async fn a_failed_payout_that_was_sent_stays_an_alarm_until_dismissed() {
     assert_eq!(stored.len(), 1, "{stored:?}");
     world.app.sender.release("cli:ann", None, true).await.unwrap();
     let (alarms, is_well) = reported(&world).await;
-    assert!(alarms.len() == 1 && alarms[0].contains("had FAILED, but was sent after all"), "{alarms:?}");
+    assert!(
+        alarms.len() == 1 && alarms[0].contains("had FAILED, but was sent after all"),
+        "{alarms:?}"
+    );
     assert!(alarms[0].contains(&payout.to_string()) && !is_well);
     dismisses(&world, &payout).await;
 }
 
 #[tokio::test]
 async fn a_dismissed_alarm_is_raised_again_unless_paid_twice() {
-    use tillgate_store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidTwice, PayoutSentByCopy};
+    use tillgate_store::alarms::AlarmKind::{
+        FailedPayoutWasSent, PayoutPaidTwice, PayoutSentByCopy,
+    };
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let seq = world.payout(&payout).seq;

@@ -1,5 +1,5 @@
-//! Tests that after a stop or a sleep the sender looks at the chain before it signs or broadcasts: another copy of the
-//! wallet may have paid meanwhile.
+//! Tests that after a stop or a sleep the sender looks at the chain before it signs or broadcasts:
+//! another copy of the wallet may have paid meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -65,7 +65,11 @@ async fn a_reopened_gateway_pays_nothing_before_it_read_all_blocks() {
     mined_deep(&world, &twin);
     let world = world.reopen().await;
     world.pass_sender().await;
-    assert_eq!(world.payout(&payout).batch_seq, None, "a transaction was signed before a look after the stop");
+    assert_eq!(
+        world.payout(&payout).batch_seq,
+        None,
+        "a transaction was signed before a look after the stop"
+    );
     let why = world.gateway.sending.waits_for().unwrap();
     assert!(why.cause == WaitCause::Chain && why.reason.message.contains("catches up"), "{why:?}");
     for _ in 0..PARTS {
@@ -104,11 +108,15 @@ async fn no_replacement_is_signed_before_the_chain_is_read() {
     world.broadcasts(BroadcastFault::Ok);
     let twin = twin_paying(&world, &payout);
     mined_deep(&world, &twin);
-    // The command `tillgate payouts bump` without a running gateway opens the files and looks itself.
+    // The command `tillgate payouts bump` without a running gateway opens the files and looks
+    // itself.
     let world = world.reopen().await;
     let (sender, watcher) = (&world.app.sender, &world.app.watcher);
     let refused = sender.bump(payout, Some(20), "cli:ann", watcher).await.unwrap_err();
-    assert!(matches!(&refused, ReplaceError::Unseen(why) if why.message.contains("catches up")), "{refused:?}");
+    assert!(
+        matches!(&refused, ReplaceError::Unseen(why) if why.message.contains("catches up")),
+        "{refused:?}"
+    );
     let refused = sender.abandon(payout, false, "cli:ann", watcher).await.unwrap_err();
     assert!(matches!(refused, ReplaceError::Unseen(_)), "{refused:?}");
     let mut refused = None;
@@ -128,7 +136,10 @@ async fn after_the_machine_slept_a_bump_looks_at_the_chain_first() {
     world.advance_clock_ms(3_600_000);
     let refused = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
     // The look found the transaction in a block.
-    assert!(matches!(refused, Err(ReplaceError::State(..))), "a transaction in a block was bumped: {refused:?}");
+    assert!(
+        matches!(refused, Err(ReplaceError::State(..))),
+        "a transaction in a block was bumped: {refused:?}"
+    );
     assert_eq!(world.outputs_of(&payout), 1);
 }
 
@@ -153,6 +164,10 @@ async fn a_sleep_while_the_fee_rate_is_asked_for_needs_a_new_look() {
     world.look().await;
     world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
     world.pass_sender().await;
-    assert_eq!(world.payout(&payout).batch_seq, None, "a transaction was signed before a look after the sleep");
+    assert_eq!(
+        world.payout(&payout).batch_seq,
+        None,
+        "a transaction was signed before a look after the sleep"
+    );
     check_paid_by_the_other_alone(&world, &payout, &twin);
 }

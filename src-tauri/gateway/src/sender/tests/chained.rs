@@ -40,7 +40,11 @@ async fn three_chained_payouts_lock_their_coin_once() {
         .sum();
     let on_the_way = sums(&world).await;
     assert_eq!(on_the_way.locked.sats, 1_000_000);
-    assert_eq!(on_the_way.spendable.sats, 1_000_000 - paid, "the change of the last payout is spendable");
+    assert_eq!(
+        on_the_way.spendable.sats,
+        1_000_000 - paid,
+        "the change of the last payout is spendable"
+    );
     assert_eq!(on_the_way.balance.sats, on_the_way.spendable.sats);
     world.mine(1).await;
     let mined = sums(&world).await;

@@ -13,15 +13,17 @@ use crate::payouts::{Approver, approve};
 use crate::testing::World;
 
 /// A copy of the database files.
-pub(super) struct Copy(TempDir);
+pub struct Copy(TempDir);
 
 fn database_files(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder.join("test")).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with("tillgate.db")).collect()
+    files
+        .filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with("tillgate.db"))
+        .collect()
 }
 
 /// Stops the gateway, copies its database, and starts it again.
-pub(super) async fn copied(world: World) -> (World, Copy) {
+pub async fn copied(world: World) -> (World, Copy) {
     let (gateway, folder) = world.into_gateway();
     drop(gateway);
     let copy = tempfile::tempdir().unwrap();
@@ -37,7 +39,7 @@ async fn put_back(world: World, copy: Copy) -> World {
 }
 
 /// Stops the gateway and replaces its database by the copy. The sandbox's chain is not changed.
-pub(super) fn put_beside(world: World, copy: Copy) -> TempDir {
+pub fn put_beside(world: World, copy: Copy) -> TempDir {
     let (gateway, folder) = world.into_gateway();
     drop(gateway);
     database_files(folder.path()).into_iter().for_each(|file| fs::remove_file(file).unwrap());
@@ -47,7 +49,7 @@ pub(super) fn put_beside(world: World, copy: Copy) -> TempDir {
     folder
 }
 
-pub(super) async fn customer_pays_coin(world: &World) {
+pub async fn customer_pays_coin(world: &World) {
     let payment = world.payment_to_wallet().await;
     world.customer_pays(&payment, 1_000_000);
     world.mine(2).await;
@@ -55,7 +57,10 @@ pub(super) async fn customer_pays_coin(world: &World) {
 
 /// Checks that the payout stays paid once after the hold is released and new coins are received.
 async fn stays_paid_once(world: &World, paid: &Id) {
-    assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some(), "the sender does not hold");
+    assert!(
+        world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some(),
+        "the sender does not hold"
+    );
     assert_eq!(world.payout_state(paid), PayoutState::Sent);
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     customer_pays_coin(world).await;
@@ -66,8 +71,8 @@ async fn stays_paid_once(world: &World, paid: &Id) {
     world.check_balance();
 }
 
-/// A payout that was approved before the copy was made and paid after it, with the coin of a payment that the copy does
-/// not know. Returns the restarted gateway with the copy.
+/// A payout that was approved before the copy was made and paid after it, with the coin of a
+/// payment that the copy does not know. Returns the restarted gateway with the copy.
 async fn paid_after_the_copy(amount_sats: u64) -> (World, Id) {
     let world = world_with_coins(0).await;
     let paid = world.approved_payout(amount_sats).await;
@@ -95,7 +100,8 @@ async fn a_copy_never_resends_a_payout_that_was_sent_without_change() {
 async fn a_copy_marks_an_offer_sent_after_the_copy_was_made_as_sent() {
     let world = world_with_coins(1).await;
     let paid = world.offered_payout(300_000).await;
-    let by_ann = Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
+    let by_ann =
+        Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
     let (world, copy) = copied(world).await;
     approve(&world.gateway, paid, by_ann).await.unwrap();
     world.send().await;

@@ -30,7 +30,8 @@ fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
     (world, made.unwrap())
 }
 
-/// A payment of the payout by another copy with the youngest coin. This copy would spend the oldest.
+/// A payment of the payout by another copy with the youngest coin. This copy would spend the
+/// oldest.
 fn paid_with_another_coin(world: &World, payout: &Id) -> Transaction {
     let settings = world.gateway.settings.snapshot();
     let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
@@ -49,7 +50,11 @@ async fn a_fresh_payment_of_another_copy_is_seen_before_signing() {
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
     world.advance_clock_ms(31_000);
     world.pass_sender().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the look did not find the twin's change");
+    assert_eq!(
+        world.payout_state(&payout),
+        PayoutState::Queued,
+        "the look did not find the twin's change"
+    );
     assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some());
     backend.asks.store(usize::MAX, Ordering::SeqCst);
     world.mine_and_pass(1).await;
@@ -64,7 +69,8 @@ async fn a_payout_of_more_coins_than_a_look_covers_can_be_given_up() {
     world.look().await;
     world.app.sender.abandon(payout, false, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     world.look().await;
-    let inputs = world.gateway.store.read(|reader| reader.scripts_of_pending_batches(100)).unwrap().len();
+    let inputs =
+        world.gateway.store.read(|reader| reader.scripts_of_pending_batches(100)).unwrap().len();
     assert_eq!(inputs, 30);
     backend.asks.store(2 * FEW, Ordering::SeqCst);
     for confirmations in 1..=6 {

@@ -1,5 +1,5 @@
-//! The fee that an offer names, compared with the fee that is paid. The environment variable `TILLGATE_FEE_CASES` sets
-//! the number of transactions.
+//! The fee that an offer names, compared with the fee that is paid. The environment variable
+//! `TILLGATE_FEE_CASES` sets the number of transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +22,9 @@ use tillgate_chain::chain_wrapper::ChainWrapper;
 
 const CASES: u64 = 25;
 
-/// Largest excess of a payout's share of a fee over its offered fee, in thousandths. Payouts that share a transaction
-/// usually pay about half of their offered fees. They pay more if only their sum needs the small coins.
+/// Largest excess of a payout's share of a fee over its offered fee, in thousandths. Payouts that
+/// share a transaction usually pay about half of their offered fees. They pay more if only their
+/// sum needs the small coins.
 const SHARED_ABOVE_PER_MILLE: i64 = 200;
 
 /// Reproducible numbers from a seed (SplitMix64).
@@ -71,12 +72,21 @@ async fn a_single_payout_pays_its_offered_fee_and_sharers_about_half() {
         world.send().await;
         for (id, offered) in offers {
             let row = world.payout(&id);
-            let version = world.gateway.store.read(|reader| reader.version(&row.txid.unwrap())).unwrap().unwrap();
+            let version = world
+                .gateway
+                .store
+                .read(|reader| reader.version(&row.txid.unwrap()))
+                .unwrap()
+                .unwrap();
             let paid = u64::try_from(-row.booked_fee_sats).unwrap();
             assert!(version.fee_sats >= paid);
             let error = i64::try_from(paid).unwrap() - i64::try_from(offered).unwrap();
             let per_mille = error * 1_000 / i64::try_from(offered).unwrap();
-            if count == 1 { alone.push((error, per_mille)) } else { shared.push((error, per_mille)) }
+            if count == 1 {
+                alone.push((error, per_mille))
+            } else {
+                shared.push((error, per_mille))
+            }
         }
         if draws.below(3) > 0 {
             world.mine_and_pass(1).await;
@@ -93,7 +103,11 @@ async fn a_single_payout_pays_its_offered_fee_and_sharers_about_half() {
             let all: Vec<i64> = errors.iter().map(of).collect();
             (all.iter().min().copied(), all.iter().sum::<i64>() / count, all.iter().max().copied())
         };
-        println!("{name}: {count} payouts, paid less offered: satoshis {:?}, per mille {:?}", by(|e| e.0), by(|e| e.1));
+        println!(
+            "{name}: {count} payouts, paid less offered: satoshis {:?}, per mille {:?}",
+            by(|e| e.0),
+            by(|e| e.1)
+        );
     }
     assert!(alone.iter().all(|(error, _)| *error == 0), "{alone:?}");
     let most = shared.iter().map(|(_, per_mille)| *per_mille).max();
@@ -115,7 +129,10 @@ async fn without_an_estimate_only_a_bump_with_a_given_rate_is_signed() {
     let sent = world.txid_of(&payout);
     world.sandbox().set_faults(chain_down(true)).unwrap();
     let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
-    assert!(matches!(&refused, Err(ReplaceError::Obstacle(why)) if why.message.contains("what fee")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(ReplaceError::Obstacle(why)) if why.message.contains("what fee")),
+        "{refused:?}"
+    );
     assert_eq!(world.txid_of(&payout), sent);
     world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
 }
@@ -132,7 +149,8 @@ async fn a_bump_above_the_cap_is_refused_with_the_needed_rate() {
     assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 600.., .. })), "{refused:?}");
 }
 
-/// The sandbox's chain. It reports that each of our transactions with its descendants pays 200,000 satoshis.
+/// The sandbox's chain. It reports that each of our transactions with its descendants pays 200,000
+/// satoshis.
 struct CostlyDescendants(Arc<dyn Chain>);
 
 impl ChainWrapper for CostlyDescendants {
@@ -156,7 +174,10 @@ async fn the_fee_of_a_payees_child_is_paid_only_if_staff_agree() {
         sender.bump_agreed(payout, Some(10), Agreed::default(), by).await.map(Some),
         sender.abandon_agreed(payout, false, Agreed::default(), by).await,
     ] {
-        assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 1_000.., .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(ReplaceError::AboveCap { needed: 1_000.., .. })),
+            "{refused:?}"
+        );
     }
     let agreed = Agreed { is_forced: false, fee_sats: Some(250_000) };
     sender.bump_agreed(payout, Some(10), agreed, by).await.unwrap();
@@ -179,13 +200,25 @@ async fn a_payout_that_spends_stuck_change_lifts_both_to_the_rate() {
         world.look().await;
         let next = world.approved_payout(200_000).await;
         let row = world.payout(&next);
-        let offered = offered_fee(&world, &Payee { script: row.script, amount_sats: row.amount_sats }).await;
+        let offered =
+            offered_fee(&world, &Payee { script: row.script, amount_sats: row.amount_sats }).await;
         world.send().await;
-        assert_eq!(world.payout_state(&next), PayoutState::Sent, "{:?}", world.gateway.sending.waits_for());
+        assert_eq!(
+            world.payout_state(&next),
+            PayoutState::Sent,
+            "{:?}",
+            world.gateway.sending.waits_for()
+        );
         let (below, above) = (first_version(&world, &stuck), first_version(&world, &next));
         let (fee_sats, vsize) = (below.fee_sats + above.fee_sats, below.vsize + above.vsize);
-        assert!(fee_sats >= rate * vsize && fee_sats <= rate * (vsize + 2), "{fee_sats} for {vsize} vB at {rate}");
-        assert_eq!(above.fee_sats, offered, "the offer's fee includes the part for the stuck parent");
+        assert!(
+            fee_sats >= rate * vsize && fee_sats <= rate * (vsize + 2),
+            "{fee_sats} for {vsize} vB at {rate}"
+        );
+        assert_eq!(
+            above.fee_sats, offered,
+            "the offer's fee includes the part for the stuck parent"
+        );
         world.sandbox().mine_above(1, rate * 1_000 - 500, world.now_ms()).unwrap();
         world.look().await;
         for payout in [&stuck, &next] {
@@ -224,12 +257,17 @@ async fn a_payout_waits_for_a_fee_rate_longer_than_an_offer_does() {
     let (answer, answers) = channel();
     let is_asked = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&is_asked);
-    let world = world.with_chain(|chain| Arc::new(SlowFees { chain, is_asked, answers: Mutex::new(answers) }));
+    let world = world
+        .with_chain(|chain| Arc::new(SlowFees { chain, is_asked, answers: Mutex::new(answers) }));
     let offer_gives_up = async {
         while !asked.load(Ordering::SeqCst) {
             tokio::task::yield_now().await;
         }
-        assert_eq!(world.gateway.fee_rates_of_offers().await, None, "an offer waits two seconds at most");
+        assert_eq!(
+            world.gateway.fee_rates_of_offers().await,
+            None,
+            "an offer waits two seconds at most"
+        );
         // Lets the pass run: it must still wait for the rate.
         tokio::task::yield_now().await;
         answer.send(()).unwrap();

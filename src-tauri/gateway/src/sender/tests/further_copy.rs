@@ -10,11 +10,16 @@ use crate::backend_tests::stage::Backend;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
-/// Number of addresses that the other copy gave after the copy was made. This copy derives more ahead.
+/// Number of addresses that the other copy gave after the copy was made. This copy derives more
+/// ahead.
 const FURTHER: u32 = 150;
 
 /// Spends a whole coin to a stranger, without change.
-fn pays_without_change(world: &World, (outpoint, index): (OutPoint, u32), amount_sats: u64) -> Transaction {
+fn pays_without_change(
+    world: &World,
+    (outpoint, index): (OutPoint, u32),
+    amount_sats: u64,
+) -> Transaction {
     let wallet = world.gateway.wallet.get().unwrap();
     let (keychain, height) = (Keychain::External, Some(1));
     let coin = SpendableCoin {
@@ -53,12 +58,21 @@ async fn a_copy_further_ahead_that_pays_without_change_is_noticed() {
         let stage = stage_with_coins(backend).await;
         let world = stage.world();
         let wallet = world.gateway.wallet.get().unwrap();
-        let next = world.gateway.store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
+        let next = world
+            .gateway
+            .store
+            .read(|reader| reader.keychain(Keychain::External))
+            .unwrap()
+            .unwrap()
+            .1;
         let index = next + FURTHER;
         let script = wallet.addresses.script(index).unwrap();
         world.sandbox().send(script.clone(), 500_000, world.now_ms()).unwrap();
         world.mine(2).await;
-        assert!(held_for(world).is_some(), "{backend:?}: a coin of the other copy did not hold the sender");
+        assert!(
+            held_for(world).is_some(),
+            "{backend:?}: a coin of the other copy did not hold the sender"
+        );
         assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
         let coin = world.sandbox().outputs_to(&script).unwrap()[0].outpoint;
         let twin = pays_without_change(world, (coin, index), 500_000);

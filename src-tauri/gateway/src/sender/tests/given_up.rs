@@ -33,7 +33,10 @@ fn mempool(world: &World) -> Vec<Txid> {
 async fn a_payout_whose_change_is_spent_is_given_up_with_its_child() {
     let (world, first, second) = world_with_a_line().await;
     let refused = world.app.sender.abandon(first, false, "cli:ann", &world.app.watcher).await;
-    assert!(matches!(&refused, Err(ReplaceError::Shared(all)) if *all == [first, second]), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(ReplaceError::Shared(all)) if *all == [first, second]),
+        "{refused:?}"
+    );
     let in_its_place = give_up(&world, first).await;
     assert_eq!(mempool(&world), [in_its_place], "the fee was too low to replace both transactions");
     world.look_and_pass().await;
@@ -111,5 +114,8 @@ async fn a_payout_is_not_bumped_while_its_child_is_given_up() {
     world.look().await;
     let bumped = world.app.sender.bump(first, Some(50), "cli:ann", &world.app.watcher).await;
     let told = bumped.unwrap_err().to_string();
-    assert!(told.contains("a payout whose transaction spends its change is being cancelled"), "{told}");
+    assert!(
+        told.contains("a payout whose transaction spends its change is being cancelled"),
+        "{told}"
+    );
 }

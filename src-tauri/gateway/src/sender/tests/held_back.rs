@@ -15,9 +15,10 @@ use crate::testing::World;
 use crate::wallet::spend::Payee;
 
 /// A transaction of another copy that pays a payout with coins that no transaction of ours spends.
-pub(super) fn twin_paying(world: &World, paid: &Id) -> Transaction {
+pub fn twin_paying(world: &World, paid: &Id) -> Transaction {
     let row = world.payout(paid);
-    twin_spending(world, &[Payee { script: row.script, amount_sats: row.amount_sats }], &[], 3).unwrap()
+    twin_spending(world, &[Payee { script: row.script, amount_sats: row.amount_sats }], &[], 3)
+        .unwrap()
 }
 
 fn check_balance(world: &World) {
@@ -35,7 +36,8 @@ async fn mine_one_by_one(world: &World, count: u32) {
 #[tokio::test]
 async fn a_batch_paid_by_another_copy_can_be_given_up_but_not_bumped() {
     let world = world_with_coins(2).await;
-    let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    let (paid, other) =
+        (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     world.broadcasts(BroadcastFault::Reject);
     world.send().await;
     let twin = twin_paying(&world, &paid);
@@ -52,7 +54,11 @@ async fn a_batch_paid_by_another_copy_can_be_given_up_but_not_bumped() {
     }
     let show = ShowPayout { payout_id: other.to_string() };
     let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();
-    assert_eq!(shown.item.wait_cause, Some(WaitCause::OtherCopy), "the payout waits for another reason");
+    assert_eq!(
+        shown.item.wait_cause,
+        Some(WaitCause::OtherCopy),
+        "the payout waits for another reason"
+    );
     world.app.sender.abandon(other, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     mine_one_by_one(&world, 8).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
@@ -77,7 +83,10 @@ async fn an_unaccepted_transaction_waits_for_a_twin_with_other_coins() {
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Queued, 0));
     world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
     mine_one_by_one(&world, 2).await;
-    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(
+        (world.payout_state(&paid), world.txid_of(&paid)),
+        (PayoutState::Sent, twin.compute_txid())
+    );
     assert_eq!(world.outputs_of(&paid), 1);
     world.check_ledger();
 }
@@ -91,9 +100,17 @@ async fn a_hold_keeps_back_only_transactions_that_no_node_accepted() {
     let waits = world.approved_payout(800_000).await;
     world.broadcasts(BroadcastFault::Reject);
     world.send().await;
-    assert_eq!((world.payout_state(&taken), world.payout_state(&waits)), (PayoutState::Sent, PayoutState::Queued));
+    assert_eq!(
+        (world.payout_state(&taken), world.payout_state(&waits)),
+        (PayoutState::Sent, PayoutState::Queued)
+    );
     let now = world.gateway.clock.now();
-    world.gateway.store.write(move |tx| tx.hold_sender(now, &tillgate_told::Telling::of_text("a twin"))).await.unwrap();
+    world
+        .gateway
+        .store
+        .write(move |tx| tx.hold_sender(now, &tillgate_told::Telling::of_text("a twin")))
+        .await
+        .unwrap();
     world.broadcasts(BroadcastFault::Ok);
     mine_one_by_one(&world, 2).await;
     assert_eq!((world.outputs_of(&taken), world.outputs_of(&waits)), (1, 0));

@@ -1,9 +1,11 @@
-//! A payee spends its output of an unconfirmed payout. A replacement of the payout must pay for this child too.
+//! A payee spends its output of an unconfirmed payout. A replacement of the payout must pay for
+//! this child too.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::opcodes::all::OP_PUSHNUM_1;
 use bitcoin::{
-    Address, Amount, Network, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, Witness, transaction,
+    Address, Amount, Network, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid,
+    Witness, transaction,
 };
 use serde_json::{Value, json};
 use tillgate_domain::id::Id;
@@ -50,7 +52,8 @@ async fn hung_on(world: &World) -> (Id, Txid) {
 
 fn hang(sandbox: &Sandbox, parent: Txid, now_ms: i64) -> Txid {
     let tx = sandbox.transaction(parent).unwrap().unwrap().tx;
-    let vout = tx.output.iter().position(|output| output.script_pubkey == anybodys().to_p2wsh()).unwrap();
+    let vout =
+        tx.output.iter().position(|output| output.script_pubkey == anybodys().to_p2wsh()).unwrap();
     let child = Transaction {
         version: transaction::Version::TWO,
         lock_time: LockTime::ZERO,
@@ -100,9 +103,16 @@ async fn a_refused_bump_is_reported_and_keeps_the_btc_tx_id() {
     let (id, hung) = hung_on(world).await;
     let before = world.txid_of(&id);
     let bumped = bump(world, id).await.unwrap();
-    let refusal = bumped["refusal"]["message"]["message"].as_str().expect("the answer names the refusal");
-    assert!(refusal.contains('"') && refusal.contains("insufficient fee"), "the node's own words: {refusal}");
-    assert!(bumped["refusal"]["feeNamed"]["sats"].as_u64().is_some_and(|sats| sats > HUNG_FEE_SATS), "{bumped}");
+    let refusal =
+        bumped["refusal"]["message"]["message"].as_str().expect("the answer names the refusal");
+    assert!(
+        refusal.contains('"') && refusal.contains("insufficient fee"),
+        "the node's own words: {refusal}"
+    );
+    assert!(
+        bumped["refusal"]["feeNamed"]["sats"].as_u64().is_some_and(|sats| sats > HUNG_FEE_SATS),
+        "{bumped}"
+    );
     assert_eq!(world.txid_of(&id), before, "no node has the replacement");
     assert_eq!(world.notified_field(&id, "btcTxId"), [before.to_string()]);
     // The child drops out of the mempool. After the next block the bump is broadcast again.
@@ -126,7 +136,10 @@ async fn a_fee_above_what_is_paid_out_needs_force() {
     };
     let refused = ask(&world.app, asked(false), &Actor::command_line()).await.unwrap_err();
     assert_eq!(refused.error_type, "FEE_ABOVE_PAYOUT");
-    assert!(refused.message.contains("0.00030000 BTC"), "the message names the sum that is paid out: {refused}");
+    assert!(
+        refused.message.contains("0.00030000 BTC"),
+        "the message names the sum that is paid out: {refused}"
+    );
     let versions = world.payout(&payout).batch_seq.unwrap();
     assert_eq!(world.gateway.store.read(|reader| reader.versions(versions)).unwrap().len(), 1);
     ask(&world.app, asked(true), &Actor::command_line()).await.unwrap();

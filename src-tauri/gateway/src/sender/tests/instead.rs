@@ -1,5 +1,5 @@
-//! Staff release the sender by force while another copy's transaction is unmined. A payout that it pays has a
-//! transaction of its own, which spends one of its coins.
+//! Staff release the sender by force while another copy's transaction is unmined. A payout that it
+//! pays has a transaction of its own, which spends one of its coins.
 
 use bitcoin::{OutPoint, Transaction};
 use tillgate_domain::id::Id;
@@ -28,7 +28,8 @@ fn coins(world: &World) -> Vec<SpendableCoin> {
 /// A twin at 20 sat/vB that pays these payouts and spends at least these coins.
 fn twin_of(world: &World, payouts: &[&Id], required: &[SpendableCoin]) -> Transaction {
     let rows = payouts.iter().map(|payout| world.payout(payout));
-    let payees: Vec<_> = rows.map(|row| Payee { script: row.script, amount_sats: row.amount_sats }).collect();
+    let payees: Vec<_> =
+        rows.map(|row| Payee { script: row.script, amount_sats: row.amount_sats }).collect();
     twin_spending(world, &payees, required, 20).unwrap()
 }
 
@@ -43,12 +44,16 @@ async fn released_by_force(world: &World, twin: &Transaction) {
 
 /// The stored transaction of a payout. No other payout shares it.
 fn own_transaction(world: &World, payout: &Id) -> Transaction {
-    let batch_seq = world.payout(payout).batch_seq.expect("no transaction was stored for the payout");
+    let batch_seq =
+        world.payout(payout).batch_seq.expect("no transaction was stored for the payout");
     let (sharing, mut versions) = world
         .gateway
         .store
         .read(|reader| {
-            Ok::<_, tillgate_store::StoreError>((reader.payouts_of_batch(batch_seq)?, reader.versions(batch_seq)?))
+            Ok::<_, tillgate_store::StoreError>((
+                reader.payouts_of_batch(batch_seq)?,
+                reader.versions(batch_seq)?,
+            ))
         })
         .unwrap();
     assert_eq!((sharing.len(), versions.len()), (1, 1));
@@ -79,16 +84,24 @@ async fn an_order_at_a_named_rate_spends_a_coin_of_the_twin_that_pays_the_payout
 async fn a_forced_payout_replaces_its_twin_and_others_go_at_once() {
     for count in [1, 3] {
         let world = world_with_coins(count).await;
-        let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+        let (paid, other) =
+            (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
         let twin = twin_of(&world, &[&paid], &[]);
         released_by_force(&world, &twin).await;
         world.send().await;
         // With a single coin, the other payout spends the change of the first after the next look.
         world.look_and_pass().await;
         let (ours, others) = (own_transaction(&world, &paid), own_transaction(&world, &other));
-        assert_eq!([&paid, &other].map(|payout| world.payout_state(payout)), [PayoutState::Sent; 2], "{count}");
+        assert_eq!(
+            [&paid, &other].map(|payout| world.payout_state(payout)),
+            [PayoutState::Sent; 2],
+            "{count}"
+        );
         assert!(shares(&ours, &twin) && !shares(&others, &twin), "{count}");
-        assert!(is_in_mempool(&world, &ours) && !is_in_mempool(&world, &twin), "{count}: the node refused it");
+        assert!(
+            is_in_mempool(&world, &ours) && !is_in_mempool(&world, &twin),
+            "{count}: the node refused it"
+        );
         world.mine_and_pass(7).await;
         assert_eq!((world.outputs_of(&paid), world.outputs_of(&other)), (1, 1));
         world.check_ledger();
@@ -115,7 +128,10 @@ async fn a_bump_outbids_the_twin_that_keeps_a_payout_out() {
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     let bumped = world.app.sender.bump(paid, None, "cli:ann", &world.app.watcher).await.unwrap();
     let ours = world.gateway.store.read(|reader| reader.version(&bumped)).unwrap().unwrap();
-    assert!(is_in_mempool(&world, &ours.tx) && !is_in_mempool(&world, &dearer), "the node refused the bump");
+    assert!(
+        is_in_mempool(&world, &ours.tx) && !is_in_mempool(&world, &dearer),
+        "the node refused the bump"
+    );
     world.mine_and_pass(7).await;
     assert_eq!(world.outputs_of(&paid), 1);
     world.check_ledger();
@@ -124,7 +140,8 @@ async fn a_bump_outbids_the_twin_that_keeps_a_payout_out() {
 #[tokio::test]
 async fn the_block_of_a_twin_fails_no_payout_beside_it() {
     let world = world_with_coins(3).await;
-    let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    let (paid, other) =
+        (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let twin = twin_of(&world, &[&paid], &[]);
     released_by_force(&world, &twin).await;
     // No node accepts the replacement.
@@ -172,7 +189,12 @@ async fn a_twin_whose_only_coin_a_block_spent_is_ruled_out_already() {
     world.look().await;
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     world.send().await;
-    assert_eq!(world.payout_state(&paid), PayoutState::Sent, "{:?}", world.gateway.sending.waits_for());
+    assert_eq!(
+        world.payout_state(&paid),
+        PayoutState::Sent,
+        "{:?}",
+        world.gateway.sending.waits_for()
+    );
     assert!(is_in_mempool(&world, &own_transaction(&world, &paid)));
     world.mine_and_pass(7).await;
     assert_eq!(world.outputs_of(&paid), 1);

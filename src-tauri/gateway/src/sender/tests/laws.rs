@@ -1,10 +1,12 @@
-//! Property tests of sending, over random histories of chain, customers, staff, machine and another copy of the wallet.
-//! The environment variable `TILLGATE_LAWS_CASES` sets the number of histories; `TILLGATE_LAWS_SEED` repeats a run.
+//! Property tests of sending, over random histories of chain, customers, staff, machine and another
+//! copy of the wallet. The environment variable `TILLGATE_LAWS_CASES` sets the number of histories;
+//! `TILLGATE_LAWS_SEED` repeats a run.
 
 mod chain;
 mod check;
 mod history;
 mod steps;
+mod template;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +14,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
-use history::{History, Template};
+use history::History;
+use template::Template;
 
 const CASES: u32 = 30;
 
@@ -23,13 +26,20 @@ pub fn number_from_env(name: &str) -> Option<u64> {
 
 #[test]
 fn each_approved_payout_is_paid_exactly_once_in_every_history() {
-    let cases = number_from_env("TILLGATE_LAWS_CASES").map_or(CASES, |cases| u32::try_from(cases).unwrap());
+    let cases =
+        number_from_env("TILLGATE_LAWS_CASES").map_or(CASES, |cases| u32::try_from(cases).unwrap());
     let seed = number_from_env("TILLGATE_LAWS_SEED").unwrap_or_else(rand_seed);
     println!("TILLGATE_LAWS_SEED={seed}");
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = ProptestConfig { cases, max_shrink_iters: 50, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let config = ProptestConfig {
+        cases,
+        max_shrink_iters: 50,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let template = Template::new();
     let histories = (any::<u64>(), prop::collection::vec(steps::step(), 1..45));
     let happened = RefCell::new(BTreeMap::<&'static str, u64>::new());

@@ -1,5 +1,6 @@
-//! A payout spends the coin of a payment. A block double-spends that payment, and a reorganisation removes the block. The
-//! payout does not fail, even if the backend then reports neither the payment's transaction nor the payout's.
+//! A payout spends the coin of a payment. A block double-spends that payment, and a reorganisation
+//! removes the block. The payout does not fail, even if the backend then reports neither the
+//! payment's transaction nor the payout's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +37,18 @@ impl ChainWrapper for Silent {
 /// Height of the block with a transaction that conflicts with the customer's.
 fn ruled_out_at(world: &World, txid: &Txid) -> Option<u32> {
     let outpoint = world.gateway.store.read(|reader| reader.coins()).unwrap();
-    let outpoint = outpoint.iter().map(|coin| coin.coin.outpoint).find(|outpoint| outpoint.txid == *txid).unwrap();
-    world.gateway.store.read(|reader| reader.coin_facts(&outpoint)).unwrap().unwrap().conflict_height
+    let outpoint = outpoint
+        .iter()
+        .map(|coin| coin.coin.outpoint)
+        .find(|outpoint| outpoint.txid == *txid)
+        .unwrap();
+    world
+        .gateway
+        .store
+        .read(|reader| reader.coin_facts(&outpoint))
+        .unwrap()
+        .unwrap()
+        .conflict_height
 }
 
 #[tokio::test]
@@ -63,8 +74,8 @@ async fn a_double_spend_in_an_orphaned_block_fails_no_payout() {
             world.look().await;
         }
         assert!(ruled_out_at(world, &coin).is_some(), "{backend:?}");
-        // A reorganisation removes the new block too. The double spend is in the mempool again; the payment and the payout
-        // stay absent.
+        // A reorganisation removes the new block too. The double spend is in the mempool again; the
+        // payment and the payout stay absent.
         is_silent.store(true, Ordering::SeqCst);
         world.sandbox().reorg(3, true, world.now_ms()).unwrap();
         world.look().await;
@@ -73,7 +84,11 @@ async fn a_double_spend_in_an_orphaned_block_fails_no_payout() {
             world.sandbox().mine(1, true, world.now_ms()).unwrap();
             world.look_and_pass().await;
         }
-        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}: the coin may be mined again");
+        assert_eq!(
+            world.payout_state(&payout),
+            PayoutState::Sent,
+            "{backend:?}: the coin may be mined again"
+        );
         // A block that stays holds the double spend again. Then the payout fails.
         is_silent.store(false, Ordering::SeqCst);
         for _ in 0..8 {

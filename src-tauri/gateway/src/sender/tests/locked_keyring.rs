@@ -21,7 +21,8 @@ async fn under_a_keyring_that_is_unlocked() {
     let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let installation = world.gateway.installation.installation_id;
-    let keyring = open(&SecretsLocation::Keyring, Coins::Production, &installation, folder.path()).unwrap();
+    let keyring =
+        open(&SecretsLocation::Keyring, Coins::Production, &installation, folder.path()).unwrap();
     keyring.set(Purpose::WalletMnemonic, &words).unwrap();
     let world = world.with_secrets(|_| keyring);
     for _ in 0..2 {
@@ -29,14 +30,19 @@ async fn under_a_keyring_that_is_unlocked() {
         world.customer_pays(&payment, 1_000_000);
     }
     world.mine(3).await;
-    let is_readable = || world.gateway.secrets.get(Purpose::WalletMnemonic).map(|words| words.is_some());
+    let is_readable =
+        || world.gateway.secrets.get(Purpose::WalletMnemonic).map(|words| words.is_some());
     assert_eq!(is_readable(), Ok(true));
     for by_a_person in [false, true] {
         dbus("Lock", "array:objpath:/org/freedesktop/secrets/collection/login");
         let payout = world.approved_payout(300_000).await;
         world.send().await;
         let waits = world.gateway.sending.waits_for().unwrap();
-        assert!(waits.cause == WaitCause::Keyring && waits.reason.message.contains("locked"), "{}", waits.reason);
+        assert!(
+            waits.cause == WaitCause::Keyring && waits.reason.message.contains("locked"),
+            "{}",
+            waits.reason
+        );
         assert_eq!(world.outputs_of(&payout), 0);
 
         unlock(PASSWORD);
@@ -48,7 +54,11 @@ async fn under_a_keyring_that_is_unlocked() {
             world.pass_ms(61_000).await;
         }
         world.pass_sender().await;
-        assert_eq!(world.outputs_of(&payout), 1, "the payout must be sent once the keyring is unlocked");
+        assert_eq!(
+            world.outputs_of(&payout),
+            1,
+            "the payout must be sent once the keyring is unlocked"
+        );
         assert_eq!(world.gateway.sending.waits_for(), None);
         world.mine(1).await;
     }

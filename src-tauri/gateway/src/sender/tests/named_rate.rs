@@ -27,10 +27,17 @@ impl World {
 
 /// Sets the backend's estimate, in sat/vB; 0 for none.
 fn estimate(world: &World, sat_vb: u64) {
-    world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(sat_vb)), ..FaultsPatch::default() }).unwrap();
+    world
+        .sandbox()
+        .set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(sat_vb)), ..FaultsPatch::default() })
+        .unwrap();
 }
 
-fn is_refused(sent: &Result<bitcoin::Txid, NamedRateError>, state: PayoutState, words: &str) -> bool {
+fn is_refused(
+    sent: &Result<bitcoin::Txid, NamedRateError>,
+    state: PayoutState,
+    words: &str,
+) -> bool {
     matches!(sent, Err(NamedRateError::NotWaiting(told, why)) if *told == state && why.to_string().contains(words))
 }
 
@@ -39,18 +46,24 @@ async fn staff_send_one_payout_although_the_estimate_is_absurd() {
     for (told, cause, named) in [(19_370, WaitCause::Fees, 250), (0, WaitCause::NoEstimate, 7)] {
         let world = world_with_coins(2).await;
         estimate(&world, told);
-        let (one, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+        let (one, other) =
+            (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
         world.send().await;
         assert_eq!(world.gateway.sending.waits_for().unwrap().cause, cause);
         world.send_at(one, named).await.unwrap();
         let version = world.only_version(&one);
         assert_eq!(version.fee_sats, u64::from(named) * version.vsize);
         assert_eq!(world.payout_state(&one), PayoutState::Sent);
-        let sharing = world.gateway.store.read(|reader| reader.payouts_of_batch(version.batch_seq)).unwrap();
+        let sharing =
+            world.gateway.store.read(|reader| reader.payouts_of_batch(version.batch_seq)).unwrap();
         assert_eq!(sharing.iter().map(|row| row.id).collect::<Vec<_>>(), [one]);
         world.pass_sender().await;
         assert_eq!(world.payout_state(&other), PayoutState::Queued);
-        assert_eq!(world.gateway.sending.waits_for().unwrap().cause, cause, "the other payout still waits");
+        assert_eq!(
+            world.gateway.sending.waits_for().unwrap().cause,
+            cause,
+            "the other payout still waits"
+        );
         world.mine_and_pass(1).await;
         assert_eq!(world.outputs_of(&one), 1);
         world.check_ledger();
@@ -64,7 +77,10 @@ async fn two_orders_at_once_sign_one_transaction() {
     let payout = world.approved_payout(300_000).await;
     let (first, second) = tokio::join!(world.send_at(payout, 5), world.send_at(payout, 6));
     let refused = if first.is_ok() { &second } else { &first };
-    assert!(first.is_ok() != second.is_ok() && is_refused(refused, PayoutState::Sent, "sent already"), "{refused:?}");
+    assert!(
+        first.is_ok() != second.is_ok() && is_refused(refused, PayoutState::Sent, "sent already"),
+        "{refused:?}"
+    );
     world.send().await;
     world.mine_and_pass(1).await;
     assert_eq!(world.outputs_of(&payout), 1);
@@ -91,7 +107,10 @@ async fn only_an_approved_payout_without_transaction_is_sent() {
     assert!(is_refused(&refused, PayoutState::Queued, "is signed already"), "{refused:?}");
     let unknown: Id = "a".repeat(40).parse().unwrap();
     let refused = world.send_at(unknown, 5).await;
-    assert!(matches!(refused, Err(NamedRateError::Other(ReplaceError::NoSuchPayout(_)))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(NamedRateError::Other(ReplaceError::NoSuchPayout(_)))),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
@@ -100,10 +119,18 @@ async fn a_hold_and_a_locked_keyring_refuse_the_order() {
     let payout = world.approved_payout(100_000).await;
     world.lock_keys(true);
     let refused = world.send_at(payout, 5).await;
-    assert!(matches!(&refused, Err(NamedRateError::Obstacle(why)) if why.message.contains("locked")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(NamedRateError::Obstacle(why)) if why.message.contains("locked")),
+        "{refused:?}"
+    );
     world.lock_keys(false);
     let now = world.gateway.clock.now();
-    world.gateway.store.write(move |tx| tx.hold_sender(now, &tillgate_told::Telling::of_text("a twin"))).await.unwrap();
+    world
+        .gateway
+        .store
+        .write(move |tx| tx.hold_sender(now, &tillgate_told::Telling::of_text("a twin")))
+        .await
+        .unwrap();
     let refused = world.send_at(payout, 5).await;
     assert!(matches!(refused, Err(NamedRateError::Other(ReplaceError::Held(_)))), "{refused:?}");
     let row = world.payout(&payout);
@@ -131,13 +158,19 @@ async fn a_fee_above_the_amount_or_the_agreed_fee_is_refused() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(20_000).await;
     let refused = world.send_at(payout, 200).await;
-    assert!(matches!(refused, Err(NamedRateError::Other(ReplaceError::AbovePayout { .. }))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(NamedRateError::Other(ReplaceError::AbovePayout { .. }))),
+        "{refused:?}"
+    );
     let send = |agreed: Agreed| {
         let by = ("cli:ann", &world.app.watcher);
         world.app.sender.send_at_rate(payout, FeeRate::from_sat_per_vb_u32(200), agreed, by)
     };
     let refused = send(Agreed { is_forced: true, fee_sats: Some(100) }).await;
-    assert!(matches!(refused, Err(NamedRateError::Other(ReplaceError::AboveAgreed { .. }))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(NamedRateError::Other(ReplaceError::AboveAgreed { .. }))),
+        "{refused:?}"
+    );
     send(Agreed { is_forced: true, fee_sats: None }).await.unwrap();
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
 }

@@ -46,7 +46,9 @@ async fn a_remembered_keyring_refusal_fails_no_overdue_payout() {
     world.pass_ms(40_000).await;
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was not asked since");
-    assert!(world.gateway.sending.waits_for().is_some_and(|why| why.reason.message.contains("locked")));
+    assert!(
+        world.gateway.sending.waits_for().is_some_and(|why| why.reason.message.contains("locked"))
+    );
     world.pass_ms(30_000).await;
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
@@ -57,10 +59,16 @@ async fn an_attempt_begun_in_time_fails_no_payout_overdue_at_its_end() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);
-    let world = world.with_chain(|chain| Arc::new(Slow { chain, takes_ms: AtomicI64::new(HOUR_MS), clock_offset_ms }));
+    let world = world.with_chain(|chain| {
+        Arc::new(Slow { chain, takes_ms: AtomicI64::new(HOUR_MS), clock_offset_ms })
+    });
     world.pass_ms(24 * HOUR_MS - 300_000).await;
     world.pass_sender().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the attempt began before the time limit");
+    assert_eq!(
+        world.payout_state(&payout),
+        PayoutState::Queued,
+        "the attempt began before the time limit"
+    );
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
 }
@@ -79,7 +87,9 @@ async fn an_approval_time_in_the_future_is_due_at_once() {
 
 impl World {
     fn chain_is_down(&self, down: bool) {
-        self.sandbox().set_faults(FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() }).unwrap();
+        self.sandbox()
+            .set_faults(FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() })
+            .unwrap();
     }
 }
 
@@ -91,7 +101,9 @@ async fn a_silent_chain_fails_no_payout_however_long_it_waits() {
     world.chain_is_down(true);
     world.advance_clock_ms(25 * HOUR_MS);
     world.pass_sender().await;
-    assert!(world.gateway.sending.waits_for().unwrap().reason.message.contains("chain is not watched"));
+    assert!(
+        world.gateway.sending.waits_for().unwrap().reason.message.contains("chain is not watched")
+    );
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     world.chain_is_down(false);
     world.pass_sender().await;

@@ -1,4 +1,5 @@
-//! Payments by another copy of the wallet that a restored copy finds: their addresses, their times, the day's limit.
+//! Payments by another copy of the wallet that a restored copy finds: their addresses, their times,
+//! the day's limit.
 
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
@@ -41,18 +42,24 @@ async fn an_address_that_another_copy_paid_is_paid_only_with_again() {
     };
     // The same price in fiat is another amount a minute later.
     for amount in ["0.003", "0.00300600", "0.0299"] {
-        let refused = ask(&world.app, asked(amount, false), &Actor::command_line()).await.unwrap_err();
+        let refused =
+            ask(&world.app, asked(amount, false), &Actor::command_line()).await.unwrap_err();
         assert_eq!(refused.error_type, "PAYOUT_PAID_BEFORE");
         assert!(refused.to_string().contains(&txid.to_string()), "{refused}");
     }
     // The time of a request is cut to the second.
     world.advance_clock_ms(1_000);
-    let again = ask(&world.app, asked("0.00300600", true), &Actor::command_line()).await.unwrap().item.payout_id;
+    let again = ask(&world.app, asked("0.00300600", true), &Actor::command_line())
+        .await
+        .unwrap()
+        .item
+        .payout_id;
     let again = again.parse().unwrap();
     world.send().await;
     assert_eq!(world.payout_state(&again), PayoutState::Sent);
     assert_eq!((world.outputs_of(&paid), world.outputs_of(&again)), (1, 1));
-    // Somebody wants the address paid again, so the other copy's payment is no longer a reason to ask.
+    // Somebody wants the address paid again, so the other copy's payment is no longer a reason to
+    // ask.
     ask(&world.app, asked("0.003", false), &Actor::command_line()).await.unwrap();
 }
 
@@ -67,7 +74,11 @@ async fn todays_limit_counts_the_payouts_of_the_other_copy() {
     assert_eq!(world.outputs_of(&paid), 1);
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!(used(&world), before + 300_000, "the limit counts a payout that only the other copy knows");
+    assert_eq!(
+        used(&world),
+        before + 300_000,
+        "the limit counts a payout that only the other copy knows"
+    );
 }
 
 #[tokio::test]
@@ -109,7 +120,10 @@ async fn an_offer_from_before_the_restore_pays_no_paid_address() {
     world.look().await;
     assert_eq!(world.payout_state(&offered), PayoutState::New);
     let refused = approve(&world.gateway, offered, by_ann()).await.unwrap_err();
-    assert!(matches!(refused, ApproveError::PaidBefore { amount_sats: 300_060, .. }), "{refused:?}");
+    assert!(
+        matches!(refused, ApproveError::PaidBefore { amount_sats: 300_060, .. }),
+        "{refused:?}"
+    );
     // The request after it knew of the other copy's payment.
     let again = world.offered_payout_to(&row).await;
     approve(&world.gateway, again, by_ann()).await.unwrap();

@@ -25,7 +25,9 @@ async fn late_coins(world: &World, amount_sats: u64) -> Id {
     world.pass_ms(4 * HALF_AN_HOUR_MS).await;
     world.customer_pays(&payment, amount_sats);
     world.mine(2).await;
-    world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()[0].anomaly.id
+    world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()[0]
+        .anomaly
+        .id
 }
 
 #[tokio::test]
@@ -42,14 +44,27 @@ async fn a_refund_made_after_the_backup_is_repeated_only_with_again() {
 
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason.message;
+    let told =
+        world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason.message;
     // The other anomaly is the first customer's overpayment.
     assert!(told.contains("2 anomalies are open here"), "{told}");
     assert!(world.app.sender.release("cli:ann", Some(told), true).await.unwrap());
     world.gateway.refresh_rates().await.unwrap();
     let refused = refund(&world.gateway, to_customer(anomaly, false)).await.unwrap_err();
-    assert!(matches!(refused, RefundError::PaidBefore { txid: by, amount_sats: 50_000 } if by == txid), "{refused:?}");
-    let is = || world.gateway.store.read(|reader| reader.anomaly(&anomaly)).unwrap().unwrap().anomaly.resolution;
+    assert!(
+        matches!(refused, RefundError::PaidBefore { txid: by, amount_sats: 50_000 } if by == txid),
+        "{refused:?}"
+    );
+    let is = || {
+        world
+            .gateway
+            .store
+            .read(|reader| reader.anomaly(&anomaly))
+            .unwrap()
+            .unwrap()
+            .anomaly
+            .resolution
+    };
     assert_eq!(is(), Resolution::Open, "nothing was changed");
     world.send().await;
     // Staff found out that the other payout was no refund of this anomaly.

@@ -9,7 +9,12 @@ use crate::testing::World;
 
 async fn hold(world: &World, reason: &'static str) -> Hold {
     let now = world.gateway.clock.now();
-    world.gateway.store.write(move |tx| tx.hold_sender(now, &Telling::of_text(reason))).await.unwrap();
+    world
+        .gateway
+        .store
+        .write(move |tx| tx.hold_sender(now, &Telling::of_text(reason)))
+        .await
+        .unwrap();
     held(world).unwrap()
 }
 
@@ -37,10 +42,16 @@ async fn a_second_reason_is_added_and_not_released_unread() {
     assert_eq!(hold(&world, "a first twin").await, read, "a known reason changes the hold");
     world.advance_clock_ms(1_000);
     let both = hold(&world, "a second twin").await;
-    assert_eq!((both.reason.message.as_str(), both.since), ("a first twin; a second twin", read.since));
+    assert_eq!(
+        (both.reason.message.as_str(), both.since),
+        ("a first twin; a second twin", read.since)
+    );
     let refused = world.app.sender.release("cli:ann", Some(read.reason.message), true).await;
     assert!(matches!(refused, Err(ReleaseError::Another(_))), "{refused:?}");
-    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap(), "without a reason, any hold is released");
+    assert!(
+        world.app.sender.release("cli:ann", None, true).await.unwrap(),
+        "without a reason, any hold is released"
+    );
     assert!(
         !world.app.sender.release("cli:ann", Some(both.reason.message), true).await.unwrap(),
         "the sender still holds"
@@ -54,9 +65,18 @@ async fn the_text_of_many_reasons_is_bounded_and_changes_with_each() {
     for number in 0..200 {
         let now = world.gateway.clock.now();
         let reason = format!("twin number {number} with a long name");
-        world.gateway.store.write(move |tx| tx.hold_sender(now, &Telling::of_text(reason))).await.unwrap();
+        world
+            .gateway
+            .store
+            .write(move |tx| tx.hold_sender(now, &Telling::of_text(reason)))
+            .await
+            .unwrap();
         let after = held(&world).unwrap();
-        assert!(after.reason != before.reason && after.reason.message.len() < 2_000, "{}", after.reason);
+        assert!(
+            after.reason != before.reason && after.reason.message.len() < 2_000,
+            "{}",
+            after.reason
+        );
         before = after;
     }
 }

@@ -13,7 +13,8 @@ async fn a_bump_replaces_the_transaction_and_notifies_the_new_txid() {
     world.send().await;
     world.look().await;
     let before = world.txid_of(&payout);
-    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
+    let bumped =
+        world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
     assert_ne!(bumped, before);
     assert_eq!(world.txid_of(&payout), bumped);
     assert_eq!(world.notified_field(&payout, "btcTxId"), [before.to_string(), bumped.to_string()]);
@@ -55,7 +56,11 @@ async fn a_bump_of_a_parent_replaces_the_child_that_spends_its_change() {
     world.look().await;
     let (parent, child) = (world.txid_of(&first), world.txid_of(&second));
     world.app.sender.bump(first, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
-    assert_eq!(world.txid_of(&first), parent, "a transaction whose change is spent is never replaced");
+    assert_eq!(
+        world.txid_of(&first),
+        parent,
+        "a transaction whose change is spent is never replaced"
+    );
     assert_ne!(world.txid_of(&second), child);
     world.mine_and_pass(1).await;
     assert_eq!((world.outputs_of(&first), world.outputs_of(&second)), (1, 1));
@@ -66,7 +71,15 @@ async fn a_bump_of_a_parent_replaces_the_child_that_spends_its_change() {
 async fn abandoned_payouts_fail_at_once_or_if_signed_after_6_blocks() {
     let world = world_with_coins(1).await;
     let unsent = world.approved_payout(300_000).await;
-    assert!(world.app.sender.abandon(unsent, false, "cli:ann", &world.app.watcher).await.unwrap().is_none());
+    assert!(
+        world
+            .app
+            .sender
+            .abandon(unsent, false, "cli:ann", &world.app.watcher)
+            .await
+            .unwrap()
+            .is_none()
+    );
     assert_eq!(world.payout_state(&unsent), PayoutState::Failed);
     assert_eq!(
         world.payout(&unsent).failure_reason.unwrap().message,
@@ -87,7 +100,10 @@ async fn abandoned_payouts_fail_at_once_or_if_signed_after_6_blocks() {
     assert_eq!(world.payout_state(&sent), PayoutState::Sent);
     world.mine_and_pass(1).await;
     for payout in [sent, shared] {
-        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
+        assert_eq!(
+            (world.payout_state(&payout), world.outputs_of(&payout)),
+            (PayoutState::Failed, 0)
+        );
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
     }
     world.check_ledger();
@@ -114,7 +130,8 @@ async fn a_refused_bump_is_stored_and_broadcast_again() {
     world.send().await;
     world.look().await;
     world.broadcasts(BroadcastFault::Reject);
-    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
+    let bumped =
+        world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
     world.broadcasts(BroadcastFault::Ok);
     world.look_and_pass().await;
     world.mine_and_pass(1).await;
@@ -137,7 +154,8 @@ async fn a_coin_added_by_a_bump_is_free_once_an_old_version_is_final() {
     world.sandbox().mine_transactions(std::slice::from_ref(&old.tx), world.now_ms()).unwrap();
     world.look_and_pass().await;
     let unspent = |world: &crate::testing::World| {
-        let unspent = world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 1));
+        let unspent =
+            world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 1));
         unspent.unwrap().iter().filter(|coin| coin.amount_sats == 1_000_000).count()
     };
     assert_eq!(unspent(&world), 0, "one block can be reorganised");

@@ -1,5 +1,6 @@
-//! An older copy of the database is restored while another copy paid and received. Until the restored copy has looked
-//! through the whole chain, it gives no address and sends nothing. Later it repeats no payout of the other copy.
+//! An older copy of the database is restored while another copy paid and received. Until the
+//! restored copy has looked through the whole chain, it gives no address and sends nothing. Later
+//! it repeats no payout of the other copy.
 
 use bitcoin::Txid;
 use tempfile::TempDir;
@@ -27,7 +28,7 @@ use crate::watcher::WatchError;
 const SKIP: u32 = 1_000;
 
 /// Marks the database of a folder as restored and opens a gateway on it.
-pub(super) async fn restored(folder: TempDir) -> World {
+pub async fn restored(folder: TempDir) -> World {
     restored_at(folder, Timestamp::from_ms(1_768_219_580_000)).await
 }
 
@@ -47,7 +48,7 @@ async fn restored_at(folder: TempDir, at: Timestamp) -> World {
     World::opened(folder).await
 }
 
-pub(super) fn restore_row(world: &World) -> Restore {
+pub fn restore_row(world: &World) -> Restore {
     world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap()
 }
 
@@ -56,7 +57,10 @@ fn next_index(world: &World, keychain: Keychain) -> u32 {
 }
 
 fn chain_is_down(world: &World, down: bool) {
-    world.sandbox().set_faults(FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() }).unwrap();
+    world
+        .sandbox()
+        .set_faults(FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() })
+        .unwrap();
 }
 
 fn reason(world: &World) -> String {
@@ -86,7 +90,11 @@ async fn before_its_look_a_restored_copy_gives_and_sends_nothing() {
         world.pass_sender().await;
         chain_is_down(&world, true);
     }
-    assert_eq!((world.outputs_of(&stored), world.outputs_of(&waiting)), (0, 0), "something was sent");
+    assert_eq!(
+        (world.outputs_of(&stored), world.outputs_of(&waiting)),
+        (0, 0),
+        "something was sent"
+    );
     assert_eq!(world.payout_state(&waiting), PayoutState::Queued, "it timed out");
     assert_eq!(world.gateway.sending.waits_for().unwrap().cause, WaitCause::Restored);
     let wallet = world.gateway.wallet.get().unwrap();
@@ -95,7 +103,8 @@ async fn before_its_look_a_restored_copy_gives_and_sends_nothing() {
     let refused = world.app.sender.release("cli:ann", None, true).await;
     assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
     chain_is_down(&world, false);
-    let refused = world.app.sender.bump(stored, None, "cli:ann", &world.app.watcher).await.unwrap_err();
+    let refused =
+        world.app.sender.bump(stored, None, "cli:ann", &world.app.watcher).await.unwrap_err();
     assert!(refused.to_string().contains("restored"), "{refused}");
     assert_eq!(held_for(&world), Some(HoldCause::Restored));
 }
@@ -122,8 +131,15 @@ async fn a_restored_copy_finds_the_work_of_the_other_copy() {
     let restore = restore_row(&world);
     assert_eq!(restore.state, RestoreState::Looked);
     assert_eq!(restore.unknown, 3, "two customers' transactions and one payout's");
-    assert_eq!((world.payout_state(&paid), world.payout_state(&waiting)), (PayoutState::Sent, PayoutState::Sent));
-    assert_eq!(held_for(&world), Some(HoldCause::UntilCompared), "the sender holds until staff have read the findings");
+    assert_eq!(
+        (world.payout_state(&paid), world.payout_state(&waiting)),
+        (PayoutState::Sent, PayoutState::Sent)
+    );
+    assert_eq!(
+        held_for(&world),
+        Some(HoldCause::UntilCompared),
+        "the sender holds until staff have read the findings"
+    );
     let given = world.payment_to_wallet().await;
     assert_eq!(given.derivation_index, late.derivation_index + 1 + SKIP);
     assert_eq!(restore.first_given, Some(given.derivation_index));
@@ -134,15 +150,24 @@ async fn a_restored_copy_finds_the_work_of_the_other_copy() {
     assert!(told.starts_with("1 transaction was made after this backup;"), "{told}");
     assert!(told.contains("2 payments came to addresses that this copy does not know"), "{told}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
-    assert_eq!(status.sender_hold_transactions_count, 1, "the list and the sentence have the same count");
-    assert!(!told.contains("index"), "a payment to an older address was attributed to another copy: {told}");
+    assert_eq!(
+        status.sender_hold_transactions_count, 1,
+        "the list and the sentence have the same count"
+    );
+    assert!(
+        !told.contains("index"),
+        "a payment to an older address was attributed to another copy: {told}"
+    );
     world.check_ledger();
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     customer_pays_coin(&world).await;
     let next = world.approved_payout(100_000).await;
     world.send().await;
     world.mine_and_pass(6).await;
-    assert_eq!((world.outputs_of(&paid), world.outputs_of(&waiting), world.outputs_of(&next)), (1, 1, 1));
+    assert_eq!(
+        (world.outputs_of(&paid), world.outputs_of(&waiting), world.outputs_of(&next)),
+        (1, 1, 1)
+    );
     world.check_ledger();
     world.check_balance();
 }
@@ -159,7 +184,12 @@ async fn a_payment_to_change_that_was_used_does_not_hold_the_sender() {
     world.look().await;
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     let change = |index| world.gateway.wallet.get().unwrap().change.script(index).unwrap();
-    let used = world.gateway.store.read(|reader| reader.highest_strange_index(Keychain::Internal)).unwrap().unwrap();
+    let used = world
+        .gateway
+        .store
+        .read(|reader| reader.highest_strange_index(Keychain::Internal))
+        .unwrap()
+        .unwrap();
     for _ in 0..2 {
         world.sandbox().send(change(used), 300, world.now_ms()).unwrap();
         world.mine(1).await;
@@ -167,7 +197,11 @@ async fn a_payment_to_change_that_was_used_does_not_hold_the_sender() {
     }
     world.sandbox().send(change(used + 1), 300, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(held_for(&world), Some(HoldCause::UntilReleased), "only another copy knows the next change address");
+    assert_eq!(
+        held_for(&world),
+        Some(HoldCause::UntilReleased),
+        "only another copy knows the next change address"
+    );
 }
 
 #[tokio::test]
@@ -180,7 +214,10 @@ async fn a_restored_copy_holds_until_staff_have_read_the_findings() {
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!((restore_row(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
+    assert_eq!(
+        (restore_row(&world).unknown, held_for(&world)),
+        (0, Some(HoldCause::UntilCompared))
+    );
     let told = reason(&world);
     assert!(told.contains("found no transaction that was made after it"), "{told}");
     let next = world.approved_payout(300_000).await;
@@ -197,11 +234,12 @@ async fn a_restored_copy_holds_until_staff_have_read_the_findings() {
 }
 
 /// A backup that holds an offer, which the original then approves and sends.
-pub(super) async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
+pub async fn offer_sent_after_the_backup() -> (World, Id, Txid) {
     let world = world_with_coins(2).await;
     let paid = world.offered_payout(300_000).await;
     let (world, copy) = copied(world).await;
-    let by_ann = Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
+    let by_ann =
+        Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
     approve(&world.gateway, paid, by_ann).await.unwrap();
     world.send().await;
     world.mine_and_pass(1).await;
@@ -218,7 +256,10 @@ async fn no_offer_expires_before_a_restored_copy_has_looked() {
     assert_eq!(world.payout_state(&paid), PayoutState::New, "another copy may have sent it");
     chain_is_down(&world, false);
     world.look().await;
-    assert_eq!((world.payout_state(&paid), world.payout(&paid).txid), (PayoutState::Sent, Some(txid)));
+    assert_eq!(
+        (world.payout_state(&paid), world.payout(&paid).txid),
+        (PayoutState::Sent, Some(txid))
+    );
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert!(
         status.alarms.iter().any(|alarm| alarm.payout_id == paid.to_string()),
@@ -242,7 +283,10 @@ async fn a_backend_that_lags_behind_the_backup_completes_no_look() {
     let world = restored(folder).await;
     let refused = world.app.watcher.look().await.unwrap_err();
     assert!(matches!(refused, WatchError::BehindBackup { .. }), "{refused}");
-    assert_eq!((held_for(&world), restore_row(&world).state), (Some(HoldCause::Restored), RestoreState::Awaited));
+    assert_eq!(
+        (held_for(&world), restore_row(&world).state),
+        (Some(HoldCause::Restored), RestoreState::Awaited)
+    );
     world.sandbox().mine(3, true, world.now_ms()).unwrap();
     world.look().await;
     assert_eq!(restore_row(&world).state, RestoreState::Looked);
@@ -254,9 +298,13 @@ async fn nothing_is_approved_before_a_restored_copy_has_looked() {
     let offered = world.offered_payout(300_000).await;
     let (world, copy) = copied(world).await;
     let world = restored(put_beside(world, copy)).await;
-    let by_ann = || Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
+    let by_ann =
+        || Approver { name: "cli:ann".to_owned(), scope: RecordScope::Everything, is_person: true };
     let refused = approve(&world.gateway, offered, by_ann()).await;
-    assert!(matches!(refused, Err(ApproveError::WalletNotReady(NotReady::NotLooked))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ApproveError::WalletNotReady(NotReady::NotLooked))),
+        "{refused:?}"
+    );
     assert_eq!(world.payout_state(&offered), PayoutState::New);
     world.look().await;
     approve(&world.gateway, offered, by_ann()).await.unwrap();
@@ -269,14 +317,20 @@ async fn the_hold_of_a_restored_copy_lists_the_unknown_transactions() {
     let told = reason(&world);
     assert!(told.starts_with("1 transaction was made after this backup;"), "{told}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
-    assert_eq!((status.sender_hold_transactions.len(), status.sender_hold_transactions_count), (1, 1));
+    assert_eq!(
+        (status.sender_hold_transactions.len(), status.sender_hold_transactions_count),
+        (1, 1)
+    );
     let twin = &status.sender_hold_transactions[0];
     assert_eq!((&twin.txid, twin.paid.len()), (&txid.to_string(), 1));
     assert_eq!(twin.paid[0].address.as_deref(), Some(world.payout(&paid).address.as_str()));
     assert_eq!(twin.paid[0].amount.sats, 300_000);
     assert!(world.app.sender.release("cli:ann", Some(told), false).await.unwrap());
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
-    assert!(status.sender_hold_transactions.is_empty(), "the list is still there after the release");
+    assert!(
+        status.sender_hold_transactions.is_empty(),
+        "the list is still there after the release"
+    );
 }
 
 #[tokio::test]
@@ -289,7 +343,11 @@ async fn the_list_is_complete_if_the_restore_time_is_in_the_future() {
     let (txid, ahead) = (world.txid_of(&paid), world.gateway.clock.now().plus_ms(48 * 3_600_000));
     let world = restored_at(put_beside(world, copy), ahead).await;
     world.look().await;
-    assert!(reason(&world).starts_with("1 transaction was made after this backup"), "{}", reason(&world));
+    assert!(
+        reason(&world).starts_with("1 transaction was made after this backup"),
+        "{}",
+        reason(&world)
+    );
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert_eq!(status.sender_hold_transactions[0].txid, txid.to_string());
 }
@@ -297,29 +355,47 @@ async fn the_list_is_complete_if_the_restore_time_is_in_the_future() {
 #[tokio::test]
 async fn a_payout_given_up_after_the_backup_waits_for_staff() {
     let world = world_with_coins(0).await;
-    let (given_up, wanted) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    let (given_up, wanted) =
+        (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let payment = world.payment_to_wallet().await;
     let (world, copy) = copied(world).await;
-    // No transaction was signed, so the chain shows no trace. The customer pays an address that the copy knows.
+    // No transaction was signed, so the chain shows no trace. The customer pays an address that the
+    // copy knows.
     world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
     world.customer_pays(&payment, 900_000);
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!((restore_row(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
+    assert_eq!(
+        (restore_row(&world).unknown, held_for(&world)),
+        (0, Some(HoldCause::UntilCompared))
+    );
     let told = reason(&world);
-    assert!(!told.contains("payout"), "staff may cancel the payout during the hold, and the reason stays: {told}");
+    assert!(
+        !told.contains("payout"),
+        "staff may cancel the payout during the hold, and the reason stays: {told}"
+    );
     let remedy = WaitCause::from(HoldCause::UntilCompared).at_the_command_line(&told);
-    assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "no list of the payouts: {remedy}");
+    assert!(
+        remedy.contains("`tillgate payouts list --status QUEUED`"),
+        "no list of the payouts: {remedy}"
+    );
     assert!(remedy.contains("still runs, stop it first"), "{remedy}");
     world.advance_clock_ms(48 * 3_600_000);
     world.send().await;
-    assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 0), "sent before the release");
+    assert_eq!(
+        (world.outputs_of(&given_up), world.outputs_of(&wanted)),
+        (0, 0),
+        "sent before the release"
+    );
     assert_eq!(world.payout_state(&wanted), PayoutState::Queued, "it timed out");
     world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
     assert!(world.app.sender.release("cli:ann", Some(told), true).await.unwrap());
     world.send().await;
-    assert_eq!((world.payout_state(&given_up), world.payout_state(&wanted)), (PayoutState::Failed, PayoutState::Sent));
+    assert_eq!(
+        (world.payout_state(&given_up), world.payout_state(&wanted)),
+        (PayoutState::Failed, PayoutState::Sent)
+    );
     assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 1));
 }
 
@@ -378,7 +454,11 @@ async fn a_stopped_look_resumes_only_on_command_also_after_a_restart() {
     assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert_eq!(hold.cause, HoldCause::Stopped);
-    assert!(hold.reason.message.contains("stopped") && !hold.reason.message.contains("by itself"), "{}", hold.reason);
+    assert!(
+        hold.reason.message.contains("stopped") && !hold.reason.message.contains("by itself"),
+        "{}",
+        hold.reason
+    );
     let refused = world.app.sender.release("cli:ann", None, true).await;
     assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
     assert!(world.gateway.store.write(|tx| tx.stop_restore(false)).await.unwrap());

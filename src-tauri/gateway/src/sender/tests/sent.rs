@@ -11,9 +11,16 @@ async fn an_approved_payout_is_sent_when_due_and_confirmed_once() {
     let first = world.approved_payout(300_000).await;
     let second = world.approved_payout(200_000).await;
     world.look_and_pass().await;
-    assert_eq!(world.payout_state(&first), PayoutState::Queued, "others may share its transaction for 30 s");
+    assert_eq!(
+        world.payout_state(&first),
+        PayoutState::Queued,
+        "others may share its transaction for 30 s"
+    );
     world.send().await;
-    assert_eq!((world.payout_state(&first), world.payout_state(&second)), (PayoutState::Sent, PayoutState::Sent));
+    assert_eq!(
+        (world.payout_state(&first), world.payout_state(&second)),
+        (PayoutState::Sent, PayoutState::Sent)
+    );
     assert_eq!(world.txid_of(&first), world.txid_of(&second));
     world.check_ledger();
     world.mine_and_pass(1).await;
@@ -112,7 +119,11 @@ async fn a_locked_keyring_keeps_payouts_queued_and_is_asked_again() {
     assert!(world.gateway.sending.waits_for().unwrap().reason.message.contains("locked"));
     world.lock_keys(false);
     world.look_and_pass().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was asked less than a minute ago");
+    assert_eq!(
+        world.payout_state(&payout),
+        PayoutState::Queued,
+        "the keyring was asked less than a minute ago"
+    );
     world.pass_ms(61_000).await;
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
@@ -124,7 +135,11 @@ async fn a_locked_keyring_keeps_payouts_queued_and_is_asked_again() {
     world.lock_keys(false);
     world.app.sender.retry("cli:ann").await.unwrap();
     world.look_and_pass().await;
-    assert_eq!(world.payout_state(&other), PayoutState::Sent, "a retry by staff did not ask the keyring at once");
+    assert_eq!(
+        world.payout_state(&other),
+        PayoutState::Sent,
+        "a retry by staff did not ask the keyring at once"
+    );
 }
 
 #[tokio::test]

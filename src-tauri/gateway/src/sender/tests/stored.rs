@@ -8,7 +8,8 @@ use crate::testing::World;
 async fn prepared(world: &World) -> build::Signed {
     let settings = world.gateway.settings.snapshot();
     let rate = funds::fee_rate_now(&world.gateway, &settings).await.unwrap();
-    build::sign_chosen(&world.gateway, build::prepare(&world.gateway, &settings, rate).unwrap()).unwrap()
+    build::sign_chosen(&world.gateway, build::prepare(&world.gateway, &settings, rate).unwrap())
+        .unwrap()
 }
 
 #[tokio::test]

@@ -26,8 +26,13 @@ async fn reported(world: &World, id: &Id) -> Option<String> {
     let its_own = stuck.iter().find(|one| one["payoutId"] == id.to_string());
     let doctor = ask(&world.app, Doctor {}, &Actor::command_line()).await.unwrap();
     let checks = doctor.checks.iter().filter(|check| !check.ok);
-    let by_doctor: Vec<_> = checks.filter(|check| check.message.contains(&id.to_string())).collect();
-    assert_eq!(its_own.is_some(), !by_doctor.is_empty(), "status and doctor say the same: {by_doctor:?}");
+    let by_doctor: Vec<_> =
+        checks.filter(|check| check.message.contains(&id.to_string())).collect();
+    assert_eq!(
+        its_own.is_some(),
+        !by_doctor.is_empty(),
+        "status and doctor say the same: {by_doctor:?}"
+    );
     its_own.map(|one| one["message"]["message"].as_str().unwrap().to_owned())
 }
 
@@ -46,13 +51,21 @@ async fn a_payout_unmined_for_six_hours_is_reported_until_mined() {
     world.pass_ms(120_000).await;
     let sentence = reported(&world, &payout).await.expect("a stuck payout is reported");
     let address = world.payout(&payout).address;
-    for part in
-        [&payout.to_string(), "0.00300000 BTC", &address, "6 hours", "It pays 2.0", "present fee rate is 2.00 sat/vB"]
-    {
+    for part in [
+        &payout.to_string(),
+        "0.00300000 BTC",
+        &address,
+        "6 hours",
+        "It pays 2.0",
+        "present fee rate is 2.00 sat/vB",
+    ] {
         assert!(sentence.contains(part), "{part}: {sentence}");
     }
     let view = shown(&world, &payout).await;
-    assert_eq!(view["stuck"]["message"]["message"], sentence, "the payout's own page says the same");
+    assert_eq!(
+        view["stuck"]["message"]["message"], sentence,
+        "the payout's own page says the same"
+    );
     let world = world.reopen().await;
     assert_eq!(reported(&world, &payout).await, Some(sentence), "a restart keeps the report");
     world.mine_and_pass(1).await;
@@ -66,7 +79,10 @@ async fn a_refused_payout_is_reported_with_the_backends_words() {
     let payout = world.approved_payout(300_000).await;
     world.send().await;
     let sentence = reported(&world, &payout).await.expect("a refusal is reported");
-    assert!(sentence.contains("refused") && sentence.contains('"'), "the backend's words are quoted: {sentence}");
+    assert!(
+        sentence.contains("refused") && sentence.contains('"'),
+        "the backend's words are quoted: {sentence}"
+    );
     assert!(!sentence.contains("the log says why"), "{sentence}");
     world.broadcasts(BroadcastFault::Ok);
     world.mine_and_pass(1).await;
@@ -87,9 +103,14 @@ async fn a_payout_refused_after_an_eviction_is_reported() {
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
     let sentence = reported(&world, &payout).await.expect("a refusal is reported");
     let address = world.payout(&payout).address;
-    for part in
-        [&payout.to_string(), "0.00300000 BTC", &address, "refused", "It pays 2.0", "present fee rate is 2.00 sat/vB"]
-    {
+    for part in [
+        &payout.to_string(),
+        "0.00300000 BTC",
+        &address,
+        "refused",
+        "It pays 2.0",
+        "present fee rate is 2.00 sat/vB",
+    ] {
         assert!(sentence.contains(part), "{part}: {sentence}");
     }
     let view = shown(&world, &payout).await;
@@ -112,12 +133,16 @@ async fn a_payout_whose_coin_a_block_spent_cannot_be_bumped() {
     world.sandbox().mine_transactions(std::slice::from_ref(&double_spend), world.now_ms()).unwrap();
     world.look_and_pass().await;
     world.app.sender.release("cli:ann", None, true).await.unwrap();
-    let sentence = reported(&world, &payout).await.expect("a payout that cannot arrive is reported");
+    let sentence =
+        reported(&world, &payout).await.expect("a payout that cannot arrive is reported");
     assert!(sentence.contains("block") && sentence.contains("never"), "{sentence}");
     let view = shown(&world, &payout).await;
     assert_eq!(view["state"], "SENT");
     assert_eq!(view["canBump"]["possible"], false, "a bump can never be mined");
-    assert_eq!(view["canAbandon"]["possible"], false, "a transaction that gives it up can never be mined");
+    assert_eq!(
+        view["canAbandon"]["possible"], false,
+        "a transaction that gives it up can never be mined"
+    );
     world.mine_and_pass(6).await;
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
     assert_eq!(reported(&world, &payout).await, None, "it is still reported after its cause ended");
@@ -136,8 +161,12 @@ async fn an_accepted_payout_that_no_mempool_shows_is_reported() {
     world.advance_clock_ms(120_000);
     assert_eq!(reported(&world, &payout).await, None);
     world.look().await;
-    let sentence = reported(&world, &payout).await.expect("a payout that no mempool shows is reported");
-    assert!(sentence.contains("its mempool does not show it") && sentence.contains("0.00300000 BTC"), "{sentence}");
+    let sentence =
+        reported(&world, &payout).await.expect("a payout that no mempool shows is reported");
+    assert!(
+        sentence.contains("its mempool does not show it") && sentence.contains("0.00300000 BTC"),
+        "{sentence}"
+    );
     let world = world.reopen().await;
     assert!(reported(&world, &payout).await.is_some(), "a restart keeps the report");
     world.broadcasts(BroadcastFault::Ok);

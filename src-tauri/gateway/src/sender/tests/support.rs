@@ -44,14 +44,17 @@ pub async fn stage_with_coins(backend: Backend) -> Stage {
 
 /// Checks that the payout is paid by the other copy's transaction alone.
 pub fn check_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
-    assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(
+        (world.payout_state(payout), world.txid_of(payout)),
+        (PayoutState::Sent, twin.compute_txid())
+    );
     assert_eq!(world.outputs_of(payout), 1, "one output should pay the payout");
     world.check_ledger();
 }
 
 impl Sender {
     /// A bump by staff who were shown no fee.
-    pub(crate) async fn bump(
+    pub async fn bump(
         &self,
         id: Id,
         fee_rate_sat_vb: Option<u32>,
@@ -62,7 +65,7 @@ impl Sender {
     }
 
     /// An abandonment by staff who were shown no fee.
-    pub(crate) async fn abandon(
+    pub async fn abandon(
         &self,
         id: Id,
         all: bool,
@@ -74,7 +77,8 @@ impl Sender {
 }
 
 impl World {
-    /// Advances the clock until the batch is due, looks at the chain, and runs a pass of the sender.
+    /// Advances the clock until the batch is due, looks at the chain, and runs a pass of the
+    /// sender.
     pub async fn send(&self) {
         self.pass_ms(31_000).await;
         self.pass_sender().await;
@@ -111,7 +115,8 @@ impl World {
             comment: None,
             notification_url: None,
             approve,
-            // Confirms that the payout is wanted although another copy paid the address this amount.
+            // Confirms that the payout is wanted although another copy paid the address this
+            // amount.
             again: true,
         };
         ask(&self.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse().unwrap()
@@ -133,11 +138,15 @@ impl World {
     }
 
     pub fn broadcasts(&self, broadcast: BroadcastFault) {
-        self.sandbox().set_faults(FaultsPatch { broadcast: Some(broadcast), ..FaultsPatch::default() }).unwrap();
+        self.sandbox()
+            .set_faults(FaultsPatch { broadcast: Some(broadcast), ..FaultsPatch::default() })
+            .unwrap();
     }
 
     pub fn lock_keys(&self, locked: bool) {
-        self.sandbox().set_faults(FaultsPatch { keys_locked: Some(locked), ..FaultsPatch::default() }).unwrap();
+        self.sandbox()
+            .set_faults(FaultsPatch { keys_locked: Some(locked), ..FaultsPatch::default() })
+            .unwrap();
     }
 
     /// Checks that the ledger's sum equals the balance computed from coins and payouts.
@@ -146,13 +155,17 @@ impl World {
             .gateway
             .store
             .read(|reader| {
-                Ok::<_, tillgate_store::StoreError>((reader.ledger_sats()?, reader.reckoned_balance_sats()?))
+                Ok::<_, tillgate_store::StoreError>((
+                    reader.ledger_sats()?,
+                    reader.reckoned_balance_sats()?,
+                ))
             })
             .unwrap();
         assert_eq!(booked, reckoned, "the ledger's sum is not the balance");
     }
 
-    /// Checks that the ledger's sum is the chain's balance. No transaction of ours may be unconfirmed.
+    /// Checks that the ledger's sum is the chain's balance. No transaction of ours may be
+    /// unconfirmed.
     pub fn check_balance(&self) {
         let balance = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
         assert_eq!(u64::try_from(balance).unwrap(), self.chain_balance());

@@ -18,7 +18,8 @@ pub fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
     twin_spending(world, payees, &[], 3).unwrap()
 }
 
-/// Like [`twin_of`], but also spends the coins in `required`, at a rate in sat/vB; `None` if the coins do not suffice.
+/// Like [`twin_of`], but also spends the coins in `required`, at a rate in sat/vB; `None` if the
+/// coins do not suffice.
 pub fn twin_spending(
     world: &World,
     payees: &[Payee],
@@ -79,10 +80,17 @@ async fn a_twin_holds_the_sender_and_a_block_sends_its_payout() {
     world.pass_ms(48 * 3_600_000).await;
     world.look_and_pass().await;
     for payout in [&paid, &waits] {
-        assert_eq!(world.payout_state(payout), PayoutState::Queued, "while the sender holds, payouts stay queued");
+        assert_eq!(
+            world.payout_state(payout),
+            PayoutState::Queued,
+            "while the sender holds, payouts stay queued"
+        );
     }
     world.mine_and_pass(1).await;
-    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(
+        (world.payout_state(&paid), world.txid_of(&paid)),
+        (PayoutState::Sent, twin.compute_txid())
+    );
     assert_eq!(alarms_of(&world, &paid), [AlarmKind::PayoutSentByCopy]);
     world.check_ledger();
     assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
@@ -104,7 +112,10 @@ async fn a_twin_returned_to_the_mempool_is_released_only_by_force() {
     world.sandbox().reorg(1, true, world.now_ms()).unwrap();
     world.look().await;
     let refused = world.app.sender.release("cli:ann", None, false).await;
-    assert!(matches!(refused, Err(ReleaseError::TwinWaits(txid)) if txid == twin.compute_txid()), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ReleaseError::TwinWaits(txid)) if txid == twin.compute_txid()),
+        "{refused:?}"
+    );
     assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some());
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
 }
@@ -117,7 +128,10 @@ async fn a_twin_in_the_mempool_keeps_the_hold_until_it_drops_out() {
     sees_in_mempool(&world, &twin);
     world.look().await;
     let refused = world.app.sender.release("cli:ann", None, false).await;
-    assert!(matches!(refused, Err(ReleaseError::TwinWaits(txid)) if txid == twin.compute_txid()), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ReleaseError::TwinWaits(txid)) if txid == twin.compute_txid()),
+        "{refused:?}"
+    );
     world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
     world.look().await;
     assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
@@ -126,13 +140,15 @@ async fn a_twin_in_the_mempool_keeps_the_hold_until_it_drops_out() {
 #[tokio::test]
 async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
     let world = world_with_coins(3).await;
-    let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    let (paid, other) =
+        (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let row = world.payout(&paid);
     let settings = world.gateway.settings.snapshot();
     let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
     // The twin spends the youngest coin. This copy would choose the oldest first.
     let payee = Payee { script: row.script, amount_sats: row.amount_sats };
-    let twin = twin_spending(&world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3).unwrap();
+    let twin = twin_spending(&world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3)
+        .unwrap();
     sees_in_mempool(&world, &twin);
     world.look().await;
     world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
@@ -141,7 +157,9 @@ async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
     world.send().await;
     assert_eq!(world.payout_state(&paid), PayoutState::Sent);
     let ours = world.sandbox().transaction(world.txid_of(&paid)).unwrap().unwrap().tx;
-    let shared = |input: &bitcoin::TxIn| twin.input.iter().any(|it| it.previous_output == input.previous_output);
+    let shared = |input: &bitcoin::TxIn| {
+        twin.input.iter().any(|it| it.previous_output == input.previous_output)
+    };
     assert!(ours.input.iter().any(shared), "both can be mined");
     world.mine_and_pass(1).await;
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap_err();
@@ -154,12 +172,16 @@ async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
 #[tokio::test]
 async fn a_coin_of_a_dropped_twin_rules_out_its_dropped_child() {
     let world = world_with_coins(1).await;
-    let (paid, change) = (world.approved_payout(300_000).await, world.gateway.wallet.get().unwrap().change.script(0));
+    let (paid, change) = (
+        world.approved_payout(300_000).await,
+        world.gateway.wallet.get().unwrap().change.script(0),
+    );
     let first = twin_of(&world, &[Payee { script: change.unwrap(), amount_sats: 400_000 }]);
     sees_in_mempool(&world, &first);
     world.look().await;
     let coin = world.gateway.store.read(|reader| {
-        let outpoint = bitcoin::OutPoint { txid: first.compute_txid(), vout: output_of(&first, 400_000) };
+        let outpoint =
+            bitcoin::OutPoint { txid: first.compute_txid(), vout: output_of(&first, 400_000) };
         funds::with_ancestors(reader, &reader.coin_of_input(&outpoint)?.unwrap())
     });
     let row = world.payout(&paid);
@@ -173,14 +195,22 @@ async fn a_coin_of_a_dropped_twin_rules_out_its_dropped_child() {
     world.look().await;
     assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
     world.send().await;
-    assert_eq!(world.payout_state(&paid), PayoutState::Sent, "{:?}", world.gateway.sending.waits_for());
+    assert_eq!(
+        world.payout_state(&paid),
+        PayoutState::Sent,
+        "{:?}",
+        world.gateway.sending.waits_for()
+    );
     let ours = world.sandbox().transaction(world.txid_of(&paid)).unwrap().unwrap().tx;
-    let shared = |input: &bitcoin::TxIn| first.input.iter().any(|it| it.previous_output == input.previous_output);
+    let shared = |input: &bitcoin::TxIn| {
+        first.input.iter().any(|it| it.previous_output == input.previous_output)
+    };
     assert!(ours.input.iter().any(shared), "both can be mined");
 }
 
 fn output_of(tx: &bitcoin::Transaction, sats: u64) -> u32 {
-    u32::try_from(tx.output.iter().position(|output| output.value.to_sat() == sats).unwrap()).unwrap()
+    u32::try_from(tx.output.iter().position(|output| output.value.to_sat() == sats).unwrap())
+        .unwrap()
 }
 
 #[tokio::test]
@@ -190,15 +220,18 @@ async fn a_payment_to_unused_change_only_holds_the_sender() {
         let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.clock.now());
         world.gateway.store.read(|reader| limit_now(reader, &settings, now)).unwrap().used_sats
     };
-    let (approved, offered) = (world.approved_payout(300_000).await, world.offered_payout(200_000).await);
-    let (before, change) = (used(&world), world.gateway.wallet.get().unwrap().change.script(0).unwrap());
+    let (approved, offered) =
+        (world.approved_payout(300_000).await, world.offered_payout(200_000).await);
+    let (before, change) =
+        (used(&world), world.gateway.wallet.get().unwrap().change.script(0).unwrap());
     let script = |id| world.payout(id).script;
     let outputs = [(change, 600), (script(&approved), 300_000), (script(&offered), 200_000)];
     let txid = world.sandbox().pay_many(&outputs, world.now_ms()).unwrap();
     world.look().await;
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert!(
-        hold.reason.message.contains(&txid.to_string()) && hold.reason.message.contains("change address"),
+        hold.reason.message.contains(&txid.to_string())
+            && hold.reason.message.contains("change address"),
         "{}",
         hold.reason
     );
@@ -236,7 +269,10 @@ async fn a_mined_twin_settles_queued_payouts_first_and_offers_last() {
     assert_eq!(alarms_of(&world, &first), [AlarmKind::FailedPayoutWasSent]);
     assert_eq!(alarms_of(&world, &offer), [AlarmKind::PayoutSentByCopy]);
     let view = world.payout(&offer);
-    assert!(view.approved_at.is_some() && view.approved_by.is_some_and(|by| by.contains("another copy")));
+    assert!(
+        view.approved_at.is_some()
+            && view.approved_by.is_some_and(|by| by.contains("another copy"))
+    );
 }
 
 #[tokio::test]
@@ -290,8 +326,12 @@ async fn a_payout_given_up_after_a_reorg_is_sent_by_a_mined_twin() {
     world.look_and_pass().await;
     add_coins(&world, 1).await;
     // The twin spends a coin that no version of the payout spends.
-    let coins = world.gateway.store.read(|reader| crate::funds::spendable(reader, &world.gateway.settings.snapshot()));
-    let fresh: Vec<_> = coins.unwrap().into_iter().filter(|coin| coin.amount_sats == 1_000_000).collect();
+    let coins = world
+        .gateway
+        .store
+        .read(|reader| crate::funds::spendable(reader, &world.gateway.settings.snapshot()));
+    let fresh: Vec<_> =
+        coins.unwrap().into_iter().filter(|coin| coin.amount_sats == 1_000_000).collect();
     let twin = twin_spending(&world, &[Payee { script, amount_sats: 300_000 }], &fresh, 3).unwrap();
     assert_eq!(twin.input.len(), 1);
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
@@ -302,7 +342,10 @@ async fn a_payout_given_up_after_a_reorg_is_sent_by_a_mined_twin() {
     for _ in 0..8 {
         world.mine_and_pass(1).await;
     }
-    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(
+        (world.payout_state(&paid), world.txid_of(&paid)),
+        (PayoutState::Sent, twin.compute_txid())
+    );
     assert_eq!(world.outputs_of(&paid), 1);
     world.check_ledger();
 }
@@ -311,9 +354,13 @@ async fn a_payout_given_up_after_a_reorg_is_sent_by_a_mined_twin() {
 async fn only_the_last_change_of_chained_twins_is_spendable() {
     let world = world_with_coins(1).await;
     let wallet = world.gateway.wallet.get().unwrap();
-    // Each twin spends the change of the twin before it. The last change indices are beyond the derived scripts.
-    let mut coins =
-        world.gateway.store.read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot())).unwrap();
+    // Each twin spends the change of the twin before it. The last change indices are beyond the
+    // derived scripts.
+    let mut coins = world
+        .gateway
+        .store
+        .read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot()))
+        .unwrap();
     let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     let somebody = bitcoin::ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::hash(b"somebody"));
     let payee = Payee { script: somebody, amount_sats: 1_000 };
@@ -330,7 +377,8 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
         };
         let draft = spend::choose(std::slice::from_ref(&payee), &funding, [7; 32]).unwrap();
         let tx = spend::sign(&draft, &words, &wallet.keychains).unwrap();
-        let outpoint = bitcoin::OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() };
+        let outpoint =
+            bitcoin::OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() };
         let amount_sats = draft.change.as_ref().unwrap().amount_sats;
         let keychain = tillgate_store::keychains::Keychain::Internal;
         coins = vec![spend::SpendableCoin {
@@ -348,7 +396,8 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
     world.sandbox().mine_transactions(&line, world.now_ms()).unwrap();
     world.look_and_pass().await;
     world.mine_and_pass(2).await;
-    let left = world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 2)).unwrap();
+    let left =
+        world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 2)).unwrap();
     assert_eq!(left.iter().map(|coin| coin.outpoint).collect::<Vec<_>>(), [coins[0].outpoint]);
     world.check_ledger();
     assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
@@ -364,8 +413,11 @@ async fn a_conflicted_parent_blocks_only_its_own_change() {
     let first = world.approved_payout(900_000).await;
     world.send().await;
     world.look().await;
-    let inputs =
-        world.gateway.store.read(|reader| reader.inputs_of_batch(world.payout(&first).batch_seq.unwrap())).unwrap();
+    let inputs = world
+        .gateway
+        .store
+        .read(|reader| reader.inputs_of_batch(world.payout(&first).batch_seq.unwrap()))
+        .unwrap();
     assert_eq!(inputs.len(), 1);
     // A reorganisation replaces the customer's transaction, so its coin no longer exists.
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
@@ -382,14 +434,18 @@ async fn a_conflicted_parent_blocks_only_its_own_change() {
 #[tokio::test]
 async fn a_twin_that_spends_our_inputs_and_pays_the_payout_sends_it() {
     let world = world_with_coins(1).await;
-    let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    let (paid, other) =
+        (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let twin = twin_paying(&world, &paid);
     world.send().await;
     sees_in_block(&world, &twin);
     world.look().await;
     world.check_ledger();
     world.mine_and_pass(6).await;
-    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(
+        (world.payout_state(&paid), world.txid_of(&paid)),
+        (PayoutState::Sent, twin.compute_txid())
+    );
     assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Failed, 0));
     world.check_ledger();
     world.check_balance();
@@ -398,7 +454,8 @@ async fn a_twin_that_spends_our_inputs_and_pays_the_payout_sends_it() {
 #[tokio::test]
 async fn a_copy_that_replaces_its_own_transaction_pays_one_payout() {
     let world = world_with_coins(1).await;
-    let (paid, alike) = (world.approved_payout(300_000).await, world.approved_payout(300_000).await);
+    let (paid, alike) =
+        (world.approved_payout(300_000).await, world.approved_payout(300_000).await);
     let row = world.payout(&paid);
     let payee = |sats| [Payee { script: row.script.clone(), amount_sats: sats }];
     let first = twin_of(&world, &payee(row.amount_sats));
@@ -408,7 +465,10 @@ async fn a_copy_that_replaces_its_own_transaction_pays_one_payout() {
     sees_in_block(&world, &second);
     world.look_and_pass().await;
     world.mine_and_pass(6).await;
-    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, second.compute_txid()));
+    assert_eq!(
+        (world.payout_state(&paid), world.txid_of(&paid)),
+        (PayoutState::Sent, second.compute_txid())
+    );
     assert_eq!(world.payout_state(&alike), PayoutState::Queued);
     world.check_ledger();
 }

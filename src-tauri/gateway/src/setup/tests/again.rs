@@ -1,4 +1,5 @@
-//! A second restore of an existing wallet skips an index only if needed, and finds every coin within its lookahead.
+//! A second restore of an existing wallet skips an index only if needed, and finds every coin
+//! within its lookahead.
 
 use tillgate_domain::payment::PaymentState;
 use tillgate_store::keychains::Keychain;
@@ -66,7 +67,11 @@ async fn only_addresses_that_another_copy_gave_are_skipped() {
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
     let after = SKIP + 41 + SKIP;
     assert_eq!(next_after_restoring(&world, 60).await, after);
-    assert_eq!(next_after_restoring(&world, 60).await, after + 1, "a known coin is not found a second time");
+    assert_eq!(
+        next_after_restoring(&world, 60).await,
+        after + 1,
+        "a known coin is not found a second time"
+    );
 }
 
 #[tokio::test]
@@ -123,7 +128,12 @@ async fn coins_of_an_earlier_use_of_an_address_pay_no_payment() {
     let stage = Stage::over(Backend::Core, beside(first).await).await;
     let next = stage.world();
     let too_late = Some(Birthday::Height(next.sandbox().tip().unwrap().height));
-    let request = |birthday| RestoreRequest { words: words.clone(), birthday, gap: Some(20), beside_another: false };
+    let request = |birthday| RestoreRequest {
+        words: words.clone(),
+        birthday,
+        gap: Some(20),
+        beside_another: false,
+    };
     restore(&next.gateway, request(too_late), BY).await.unwrap();
     next.look().await;
     assert_eq!(
@@ -165,7 +175,10 @@ async fn a_birthday_above_the_best_block_is_an_error_of_the_look() {
             beside_another: false,
         };
         adopt(&world.gateway, Words::Known(words.clone()), Some(new), BY).await.unwrap();
-        assert!(matches!(world.app.watcher.look().await, Err(WatchError::NotBorn { birth_height: 2_000_000, .. })));
+        assert!(matches!(
+            world.app.watcher.look().await,
+            Err(WatchError::NotBorn { birth_height: 2_000_000, .. })
+        ));
         assert_ne!(stands(&world).state, RestoreState::Looked);
         assert!(world.gateway.ready_wallet().is_err());
         let told = world.gateway.last_look.status().error.unwrap();
@@ -189,7 +202,11 @@ async fn a_scan_from_above_known_coins_keeps_these_coins() {
         beside_another: false,
     };
     restore(&world.gateway, request, BY).await.unwrap();
-    assert_eq!(stands(&world).birth_height, tip - 6, "the scan must start below the block of the known coin");
+    assert_eq!(
+        stands(&world).birth_height,
+        tip - 6,
+        "the scan must start below the block of the known coin"
+    );
     world.look().await;
     assert_eq!((stands(&world).state, world.chain_balance()), (RestoreState::Looked, 1_000_000));
     world.check_ledger();
@@ -200,7 +217,12 @@ async fn an_earlier_copys_addresses_are_found_and_not_given_again() {
     let world = world_with_wallet().await;
     pays_index(&world, 0).await;
     let words = words_of(&world);
-    let usual = || RestoreRequest { words: words.clone(), birthday: None, gap: None, beside_another: false };
+    let usual = || RestoreRequest {
+        words: words.clone(),
+        birthday: None,
+        gap: None,
+        beside_another: false,
+    };
     let first = beside(world).await;
     restore(&first.gateway, usual(), BY).await.unwrap();
     first.look().await;

@@ -7,11 +7,12 @@ use super::*;
 use crate::backend_tests::stage::{Backend, Stage};
 use crate::gateway::StaffWarning;
 
-/// A history of this many transactions exceeds the longest line that is accepted from an Electrum server.
+/// A history of this many transactions exceeds the longest line that is accepted from an Electrum
+/// server.
 const VERY_MANY: u32 = 110_000;
 
-/// A wallet after its look: the sums that `wallet info` shows, the number of coins found, and the next index of both
-/// keychains.
+/// A wallet after its look: the sums that `wallet info` shows, the number of coins found, and the
+/// next index of both keychains.
 #[derive(Debug, PartialEq, Eq)]
 struct Brought {
     record: String,
@@ -32,7 +33,8 @@ async fn brought(stage: &Stage, words: &Secret) -> Brought {
         looks += 1;
     }
     world.check_ledger();
-    let next = |keychain| world.gateway.store.read(|reader| reader.keychain(keychain)).unwrap().unwrap().1;
+    let next =
+        |keychain| world.gateway.store.read(|reader| reader.keychain(keychain)).unwrap().unwrap().1;
     let (next_address, next_change) = (next(Keychain::External), next(Keychain::Internal));
     let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
     // `looked` is true with every backend, because the scan has ended.
@@ -85,5 +87,8 @@ async fn an_address_with_too_long_a_history_blocks_no_restore() {
     let brought = brought(&stage, &words).await;
     assert_eq!((brought.next_address, stage.world().chain_balance()), (42 + 1_000, coins));
     let warnings = stage.world().gateway.last_look.status().warnings;
-    assert!(warnings.contains(&StaffWarning::TooLong { is_change: false, index: 20 }), "{warnings:?}");
+    assert!(
+        warnings.contains(&StaffWarning::TooLong { is_change: false, index: 20 }),
+        "{warnings:?}"
+    );
 }

@@ -48,7 +48,11 @@ impl ChainWrapper for Pruned {
     }
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
-        if at.ms() > 1_000_000 { Ok(60) } else { Err(ChainDown::of_text("the node does not answer".to_owned())) }
+        if at.ms() > 1_000_000 {
+            Ok(60)
+        } else {
+            Err(ChainDown::of_text("the node does not answer".to_owned()))
+        }
     }
 }
 
@@ -74,9 +78,15 @@ async fn an_impossible_restore_is_refused_before_words_are_kept() {
     }
     let gap = RestoreRequest { gap: Some(0), ..born(Some("60")) };
     assert!(matches!(restore(&world.gateway, gap, BY).await, Err(SetupError::Gap(_))));
-    assert!(!has_wallet(&world) && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none());
+    assert!(
+        !has_wallet(&world)
+            && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none()
+    );
     let restored = restore(&world.gateway, born(Some("2024-05-31")), BY).await.unwrap();
-    assert!(matches!(restored, Restored::Made(Restore { birth_height: 59, looks_ahead: 1_020, .. })), "{restored:?}");
+    assert!(
+        matches!(restored, Restored::Made(Restore { birth_height: 59, looks_ahead: 1_020, .. })),
+        "{restored:?}"
+    );
 }
 
 #[test]
@@ -85,7 +95,16 @@ fn a_birthday_is_a_height_or_a_date() {
     assert_eq!(Birthday::read("840000"), Some(Birthday::Height(840_000)));
     let date = Timestamp::parse_iso("2024-05-31T00:00:00Z").unwrap();
     assert_eq!(Birthday::read("2024-05-31"), Some(Birthday::Date(date)));
-    for wrong in ["", "-1", "+5", "99999999999", "20240531", "2024-13-01", "yesterday", "2024-05-31T00:00:00Z"] {
+    for wrong in [
+        "",
+        "-1",
+        "+5",
+        "99999999999",
+        "20240531",
+        "2024-13-01",
+        "yesterday",
+        "2024-05-31T00:00:00Z",
+    ] {
         assert_eq!(Birthday::read(wrong), None, "{wrong}");
     }
 }

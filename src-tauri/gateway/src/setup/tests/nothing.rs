@@ -10,7 +10,8 @@ async fn a_restore_that_finds_nothing_is_a_warning_until_a_coin_comes() {
     let world = World::new().await;
     world.mine(3).await;
     restore(&world.gateway, request(&others(), 20), BY).await.unwrap();
-    let shown = async || ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
+    let shown =
+        async || ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
     assert!(!shown().await.found_nothing, "the look has not ended");
     world.look().await;
     assert!(shown().await.found_nothing);
@@ -23,7 +24,11 @@ async fn a_restore_that_finds_nothing_is_a_warning_until_a_coin_comes() {
         assert!(!found.ok && found.message.contains(cause), "{cause}: {found:?}");
     }
     let status = ask(&world.app, Status {}, &Actor::panel()).await.unwrap();
-    assert!(status.warning_kinds.contains(&WarningKind::RestoreFoundNothing), "{:?}", status.warnings);
+    assert!(
+        status.warning_kinds.contains(&WarningKind::RestoreFoundNothing),
+        "{:?}",
+        status.warnings
+    );
 
     let payment = world.payment_to_wallet().await;
     world.customer_pays(&payment, 1_000_000);
@@ -53,11 +58,16 @@ async fn words_with_electrums_version_are_restored_with_a_note() {
         .find(|words| mnemonic::is_like_electrum(words))
         .unwrap();
     let world = World::new().await;
-    let asked =
-        |words: String| RestoreWallet { words: Words::new(words), birthday: None, gap: None, beside_another: false };
+    let asked = |words: String| RestoreWallet {
+        words: Words::new(words),
+        birthday: None,
+        gap: None,
+        beside_another: false,
+    };
     let restored = ask(&world.app, asked(by_chance), &Actor::panel()).await.unwrap();
     assert!(restored.made && restored.like_electrum);
     let world = World::new().await;
-    let restored = ask(&world.app, asked(others().reveal().to_owned()), &Actor::panel()).await.unwrap();
+    let restored =
+        ask(&world.app, asked(others().reveal().to_owned()), &Actor::panel()).await.unwrap();
     assert!(restored.made && !restored.like_electrum);
 }

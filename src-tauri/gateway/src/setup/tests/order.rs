@@ -1,5 +1,5 @@
-//! A server that is asked about single scripts returns the transactions of a history in any order. The restored wallet
-//! must not depend on that order.
+//! A server that is asked about single scripts returns the transactions of a history in any order.
+//! The restored wallet must not depend on that order.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{FeeRate, ScriptBuf, Transaction, Txid, WPubkeyHash};
@@ -17,7 +17,8 @@ use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, Spendab
 /// The number of random histories.
 const CASES: u32 = 6;
 
-/// The number of indices of each keychain. A backend is asked about their scripts in two parts of a thousand.
+/// The number of indices of each keychain. A backend is asked about their scripts in two parts of a
+/// thousand.
 const INDICES: u32 = 1_000;
 
 /// The sum that a customer pays.
@@ -38,7 +39,8 @@ struct Event {
 struct Spent {
     /// The index of the payment's change.
     change: u32,
-    /// The index of the change of a second payment, which spends this payment's change; `None` if there is none.
+    /// The index of the change of a second payment, which spends this payment's change; `None` if
+    /// there is none.
     then: Option<u32>,
     is_mined: bool,
 }
@@ -52,18 +54,17 @@ struct Brought {
     twins: Vec<(Txid, Position)>,
 }
 
-/// A random index. A few indices are drawn often, so that two payments put their change at the same index.
+/// A random index. A few indices are drawn often, so that two payments put their change at the same
+/// index.
 fn index() -> impl Strategy<Value = u32> {
     prop_oneof![3 => 0..INDICES, 1 => 0..4u32]
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let spent = (index(), prop::option::of(index()), any::<bool>()).prop_map(|(change, then, is_mined)| Spent {
-        change,
-        then,
-        is_mined,
-    });
-    (index(), prop::option::weighted(0.8, spent)).prop_map(|(address, spent)| Event { address, spent })
+    let spent = (index(), prop::option::of(index()), any::<bool>())
+        .prop_map(|(change, then, is_mined)| Spent { change, then, is_mined });
+    (index(), prop::option::weighted(0.8, spent))
+        .prop_map(|(address, spent)| Event { address, spent })
 }
 
 /// The other copy spends a coin.
@@ -79,18 +80,30 @@ fn spends(world: &World, coin: SpendableCoin, change: u32, salt: u8) -> Transact
         tip_height: 1,
     };
     let somebody = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([salt; 20]));
-    let draft = spend::choose(&[Payee { script: somebody, amount_sats: PAID_SATS }], &funding, [7; 32]).unwrap();
+    let draft =
+        spend::choose(&[Payee { script: somebody, amount_sats: PAID_SATS }], &funding, [7; 32])
+            .unwrap();
     spend::sign(&draft, &words_of(world), &wallet.keychains).unwrap()
 }
 
 /// The coin that a transaction makes at an index of a keychain.
 fn coin_of(world: &World, tx: &Transaction, keychain: Keychain, index: u32) -> SpendableCoin {
     let script = world.gateway.wallet.get().unwrap().keychains.script(keychain, index).unwrap();
-    let (vout, output) = (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == script).unwrap();
+    let (vout, output) =
+        (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == script).unwrap();
     let outpoint = bitcoin::OutPoint { txid: tx.compute_txid(), vout };
     let amount_sats = output.value.to_sat();
     let (height, ancestors, ancestors_vsize, ancestors_fee_sats) = (Some(1), 0, 0, 0);
-    SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize, ancestors_fee_sats }
+    SpendableCoin {
+        outpoint,
+        amount_sats,
+        keychain,
+        index,
+        height,
+        ancestors,
+        ancestors_vsize,
+        ancestors_fee_sats,
+    }
 }
 
 /// Puts the events into the sandbox's chain and mempool.
@@ -98,7 +111,14 @@ fn happens(world: &World, events: &[Event]) {
     let sandbox = world.sandbox();
     let mut paid = Vec::new();
     for event in events {
-        let script = world.gateway.wallet.get().unwrap().keychains.script(Keychain::External, event.address).unwrap();
+        let script = world
+            .gateway
+            .wallet
+            .get()
+            .unwrap()
+            .keychains
+            .script(Keychain::External, event.address)
+            .unwrap();
         let txid = sandbox.send(script, COIN_SATS, world.now_ms()).unwrap();
         sandbox.mine(1, false, world.now_ms()).unwrap();
         paid.push(sandbox.transaction(txid).unwrap().unwrap().tx);
@@ -113,7 +133,8 @@ fn happens(world: &World, events: &[Event]) {
             sandbox.mine(1, false, world.now_ms()).unwrap();
         }
         if let Some(then) = then {
-            let second = spends(world, coin_of(world, &first, Keychain::Internal, change), then, salt);
+            let second =
+                spends(world, coin_of(world, &first, Keychain::Internal, change), then, salt);
             sandbox.broadcast(&second, world.now_ms()).unwrap();
         }
     }
@@ -167,29 +188,37 @@ async fn a_coin_found_after_its_spender_is_known_as_spent() {
     let spent = Spent { change: 3, then: None, is_mined: false };
     let events = [Event { address: 900, spent: Some(spent) }];
     let [all, by_script] = brought_by(&events, [Backend::Sandbox, Backend::Electrum]).await;
-    let coin = by_script.coins.iter().find(|coin| coin.coin.keychain == Keychain::External).unwrap();
+    let coin =
+        by_script.coins.iter().find(|coin| coin.coin.keychain == Keychain::External).unwrap();
     assert_eq!((coin.spent_by, by_script.spendable_sats), (Some(by_script.twins[0].0), 0));
     assert_eq!(by_script, all);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn change_enters_the_ledger_once_if_its_payer_is_a_twin() {
-    // Both payments put their change at one index. The second seems to be a stranger's payment until its spent coin is
-    // found.
+    // Both payments put their change at one index. The second seems to be a stranger's payment
+    // until its spent coin is found.
     let spent = |is_mined| Some(Spent { change: 3, then: None, is_mined });
-    let events = [Event { address: 1, spent: spent(true) }, Event { address: 900, spent: spent(true) }];
+    let events =
+        [Event { address: 1, spent: spent(true) }, Event { address: 900, spent: spent(true) }];
     let [all, by_script] = brought_by(&events, [Backend::Sandbox, Backend::Electrum]).await;
     assert_eq!(by_script, all);
 }
 
 #[test]
 fn the_restored_wallet_does_not_depend_on_the_order_of_scripts() {
-    let config =
-        ProptestConfig { cases: CASES, max_shrink_iters: 20, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: CASES,
+        max_shrink_iters: 20,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let mut runner = TestRunner::new(config);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let told = runner.run(&prop::collection::vec(event(), 1..6), |events| {
-        let [all, by_script] = runtime.block_on(brought_by(&events, [Backend::Sandbox, Backend::Electrum]));
+        let [all, by_script] =
+            runtime.block_on(brought_by(&events, [Backend::Sandbox, Backend::Electrum]));
         prop_assert_eq!(by_script, all);
         Ok::<_, TestCaseError>(())
     });

@@ -1,4 +1,5 @@
-//! Words that were used with the other address type: both types are looked at, and the one with coins is taken.
+//! Words that were used with the other address type: both types are looked at, and the one with
+//! coins is taken.
 
 use bitcoin::Network;
 use tillgate_store::keychains::Keychain;
@@ -25,7 +26,13 @@ async fn used_with_taproot() -> (Secret, u64, World) {
 }
 
 /// The customer pays an address of these words and this type.
-async fn pays(world: &World, words: &Secret, address_type: AddressType, index: u32, amount_sats: u64) {
+async fn pays(
+    world: &World,
+    words: &Secret,
+    address_type: AddressType,
+    index: u32,
+    amount_sats: u64,
+) {
     let descriptors = Descriptors::derive(words, Network::Regtest, address_type).unwrap();
     let keychains = PublicKeychains::of(descriptors, Network::Regtest).unwrap();
     let script = keychains.script(Keychain::External, index).unwrap();
@@ -65,7 +72,10 @@ async fn the_type_with_coins_is_taken_on_each_kind_of_backend() {
         restore(&world.gateway, request(&words, 60), BY).await.unwrap();
         assert_eq!(type_of(&world), AddressType::Bip84);
         assert_eq!(looked_through(&world).await.unknown, 4, "by script: {asks_by_script}");
-        assert_eq!((type_of(&world), balance(&world), at_other_type(&world)), (AddressType::Bip86, coins, 0));
+        assert_eq!(
+            (type_of(&world), balance(&world), at_other_type(&world)),
+            (AddressType::Bip86, coins, 0)
+        );
         let payment = world.payment_to_wallet().await;
         assert!(payment.script.is_p2tr() && payment.derivation_index == 31 + 1_000, "{payment:?}");
         world.pay(&payment, 500_000).await;
@@ -89,18 +99,33 @@ async fn with_coins_at_both_types_the_set_one_is_kept_and_the_other_told() {
         restore(&world.gateway, request(&words, 60), BY).await.unwrap();
         assert_eq!(looked_through(&world).await.unknown, 1);
         assert_eq!((type_of(&world), balance(&world)), (AddressType::Bip84, 700_000));
-        assert_eq!(at_other_type(&world), coins, "coins that were spent are not told; by script: {asks_by_script}");
-        let shown = ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
+        assert_eq!(
+            at_other_type(&world),
+            coins,
+            "coins that were spent are not told; by script: {asks_by_script}"
+        );
+        let shown =
+            ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
         let other = shown.at_other_type.unwrap();
-        assert_eq!((other.address_type.as_str(), other.sum.sats), ("bip86", i64::try_from(coins).unwrap()));
+        assert_eq!(
+            (other.address_type.as_str(), other.sum.sats),
+            ("bip86", i64::try_from(coins).unwrap())
+        );
         let doctor = ask(&world.app, Doctor {}, &Actor::panel()).await.unwrap();
         let check = doctor.checks.iter().find(|check| check.name == "restore").unwrap();
         assert!(check.ok && check.message.contains("bip86"), "{check:?}");
-        assert!(check.message.starts_with("the look that ended at "), "the coins may have moved since: {check:?}");
+        assert!(
+            check.message.starts_with("the look that ended at "),
+            "the coins may have moved since: {check:?}"
+        );
         let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
         assert_eq!((info.balance.sats, info.address_type.as_str()), (700_000, "bip84"));
         world.look().await;
-        assert_eq!((balance(&world), at_other_type(&world)), (700_000, coins), "later looks watch one type");
+        assert_eq!(
+            (balance(&world), at_other_type(&world)),
+            (700_000, coins),
+            "later looks watch one type"
+        );
     }
 }
 
@@ -112,7 +137,10 @@ async fn a_transaction_in_no_block_changes_no_type() {
     let world = beside(world).await;
     let descriptors = Descriptors::derive(&words, Network::Regtest, AddressType::Bip86).unwrap();
     let keychains = PublicKeychains::of(descriptors, Network::Regtest).unwrap();
-    world.sandbox().send(keychains.script(Keychain::External, 0).unwrap(), 50_000, world.now_ms()).unwrap();
+    world
+        .sandbox()
+        .send(keychains.script(Keychain::External, 0).unwrap(), 50_000, world.now_ms())
+        .unwrap();
     restore(&world.gateway, request(&words, 60), BY).await.unwrap();
     looked_through(&world).await;
     assert_eq!((type_of(&world), at_other_type(&world)), (AddressType::Bip84, 0));
@@ -124,8 +152,16 @@ async fn a_restart_between_the_looks_keeps_the_taken_type() {
     restore(&world.gateway, request(&words, 60), BY).await.unwrap();
     let world = world.reopen().await;
     world.look().await;
-    assert_eq!(stands(&world).state, RestoreState::Awaited, "the look begins again for the other type");
-    assert_eq!((type_of(&world), balance(&world)), (AddressType::Bip84, 0), "nothing is counted for two types");
+    assert_eq!(
+        stands(&world).state,
+        RestoreState::Awaited,
+        "the look begins again for the other type"
+    );
+    assert_eq!(
+        (type_of(&world), balance(&world)),
+        (AddressType::Bip84, 0),
+        "nothing is counted for two types"
+    );
     let world = world.reopen().await;
     assert_eq!(type_of(&world), AddressType::Bip86);
     assert!(world.gateway.ready_wallet().is_err(), "no address is given before the second look");
@@ -155,5 +191,9 @@ async fn another_look_never_changes_the_type_of_a_used_wallet() {
     pays(&world, &words, AddressType::Bip86, 0, 900_000).await;
     restore(&world.gateway, request(&words, 20), BY).await.unwrap();
     looked_through(&world).await;
-    assert_eq!((type_of(&world), at_other_type(&world)), (AddressType::Bip84, 900_000), "a customer has {payment:?}");
+    assert_eq!(
+        (type_of(&world), at_other_type(&world)),
+        (AddressType::Bip84, 900_000),
+        "a customer has {payment:?}"
+    );
 }

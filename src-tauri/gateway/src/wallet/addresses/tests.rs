@@ -15,9 +15,14 @@ fn pool(address_type: AddressType, next_index: u32) -> (AddressPool, Wallet) {
     skipping(address_type, next_index, Vec::new())
 }
 
-fn skipping(address_type: AddressType, next_index: u32, skipped: Vec<(u32, u32)>) -> (AddressPool, Wallet) {
+fn skipping(
+    address_type: AddressType,
+    next_index: u32,
+    skipped: Vec<(u32, u32)>,
+) -> (AddressPool, Wallet) {
     let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
-    let descriptors = Descriptors::derive(&Secret::new(words.to_string()), NETWORK, address_type).unwrap();
+    let descriptors =
+        Descriptors::derive(&Secret::new(words.to_string()), NETWORK, address_type).unwrap();
     let master = Xpriv::new_master(NETWORK, &words.to_seed("")).unwrap();
     let wallet = match address_type {
         AddressType::Bip84 => wallet(|keychain| Bip84(master, keychain)),
@@ -26,7 +31,9 @@ fn skipping(address_type: AddressType, next_index: u32, skipped: Vec<(u32, u32)>
     (AddressPool::start(&descriptors.external, NETWORK, next_index, skipped, 0).unwrap(), wallet)
 }
 
-fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(template: impl Fn(KeychainKind) -> T) -> Wallet {
+fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(
+    template: impl Fn(KeychainKind) -> T,
+) -> Wallet {
     Wallet::create(template(KeychainKind::External), template(KeychainKind::Internal))
         .network(NETWORK)
         .create_wallet_no_persist()
@@ -41,7 +48,10 @@ fn addresses_match_bdk_and_come_in_index_order() {
             for index in from..from + 200 {
                 let given = pool.give().unwrap();
                 let expected = wallet.peek_address(KeychainKind::External, index).address;
-                assert_eq!((given.text, given.script), (expected.to_string(), expected.script_pubkey()));
+                assert_eq!(
+                    (given.text, given.script),
+                    (expected.to_string(), expected.script_pubkey())
+                );
                 assert_eq!(given.index, index);
             }
         }

@@ -15,8 +15,9 @@ use super::payee::{self, BadPayee, Payee};
 use super::select::{Coins, Rest};
 use super::size::Shape;
 
-/// One transaction in ten has a lock time below the tip's height, by less than [`LOWER_BY`]. Bitcoin Core does the
-/// same, so that transactions signed some time before their broadcast do not stand out.
+/// One transaction in ten has a lock time below the tip's height, by less than [`LOWER_BY`].
+/// Bitcoin Core does the same, so that transactions signed some time before their broadcast do not
+/// stand out.
 const LOWER_ONE_IN: u32 = 10;
 
 const LOWER_BY: u32 = 100;
@@ -25,20 +26,20 @@ const LOWER_BY: u32 = 100;
 ///
 /// # Errors
 /// When the coins do not suffice, or a payee cannot be paid.
-pub(crate) fn choose(payees: &[Payee], funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
+pub fn choose(payees: &[Payee], funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
     payee::sum_sats(payees)?;
     let coins = Coins::of(funding)?;
     draft(payees.to_vec(), &coins, funding, Rest::Change, seed)
 }
 
-/// A transaction that pays as many payees as coins and limits allow, earlier ones first. A payee that does not fit is
-/// skipped; once the transaction is full, the rest is for the next one. Also returns the positions of the paid payees
-/// in `payees`.
+/// A transaction that pays as many payees as coins and limits allow, earlier ones first. A payee
+/// that does not fit is skipped; once the transaction is full, the rest is for the next one. Also
+/// returns the positions of the paid payees in `payees`.
 ///
 /// # Errors
-/// When no payee can be paid: the reason for the first one. Also when the script or amount of a payee can never be
-/// paid.
-pub(crate) fn choose_most(
+/// When no payee can be paid: the reason for the first one. Also when the script or amount of a
+/// payee can never be paid.
+pub fn choose_most(
     payees: &[Payee],
     funding: &Funding<'_>,
     seed: Seed,
@@ -63,10 +64,12 @@ pub(crate) fn choose_most(
         if is_full {
             break;
         }
-        // This payee is skipped. So are all later payees that need at least as much, without a search for each.
+        // This payee is skipped. So are all later payees that need at least as much, without a
+        // search for each.
         let stopper = &payees[stopped_by];
-        let takes_less =
-            |payee: &Payee| payee.amount_sats < stopper.amount_sats || payee.script.len() < stopper.script.len();
+        let takes_less = |payee: &Payee| {
+            payee.amount_sats < stopper.amount_sats || payee.script.len() < stopper.script.len()
+        };
         left.retain(|place| takes_less(&payees[*place]));
         first_trial = 1;
     }
@@ -83,7 +86,7 @@ pub(crate) fn choose_most(
 ///
 /// # Errors
 /// When the coins do not suffice for the fee and a change above dust.
-pub(crate) fn to_ourselves(funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
+pub fn to_ourselves(funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
     let coins = Coins::of(funding)?;
     draft(Vec::new(), &coins, funding, Rest::All, seed)
 }
@@ -97,8 +100,8 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// Largest number of payees at the head of `left` that fit together, and the reason why one more does not. If a
-    /// number fits, every smaller one fits, so that the search can bisect.
+    /// Largest number of payees at the head of `left` that fit together, and the reason why one
+    /// more does not. If a number fits, every smaller one fits, so that the search can bisect.
     fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<DraftError>) {
         let (mut fits, mut too_many, mut refusal) = (0, left.len() + 1, None);
         let mut trial = first_trial.min(left.len());
@@ -111,7 +114,11 @@ impl Taken<'_> {
                 }
             }
             // The number doubles until it is too large.
-            trial = if refusal.is_some() { fits.midpoint(too_many) } else { (fits * 2).min(left.len()) };
+            trial = if refusal.is_some() {
+                fits.midpoint(too_many)
+            } else {
+                (fits * 2).min(left.len())
+            };
         }
         (fits, refusal)
     }
@@ -124,7 +131,8 @@ impl Taken<'_> {
     /// Checks that the taken payees can be paid together with others.
     fn and(&self, others: &[usize]) -> Result<(), DraftError> {
         let them = || self.places.iter().chain(others).map(|place| &self.payees[*place]);
-        let shape = Shape::paying(self.funding.address_type, them().map(|payee| payee.script.as_script()));
+        let shape =
+            Shape::paying(self.funding.address_type, them().map(|payee| payee.script.as_script()));
         let pay_sats = them().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
         self.coins.select(shape, pay_sats, Rest::Change).map(drop)
     }
@@ -137,14 +145,15 @@ fn draft(
     rest: Rest,
     seed: Seed,
 ) -> Result<Draft, DraftError> {
-    let shape = Shape::paying(funding.address_type, payees.iter().map(|payee| payee.script.as_script()));
+    let shape =
+        Shape::paying(funding.address_type, payees.iter().map(|payee| payee.script.as_script()));
     let pay_sats = payees.iter().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
     let inputs = coins.select(shape, pay_sats, rest)?;
     Ok(arrange(&divide(shape, pay_sats, &inputs, funding)?, payees, inputs, funding, seed))
 }
 
 /// The division of the inputs' sum.
-pub(super) struct Division {
+pub struct Division {
     pub fee_sats: u64,
     /// `None` if it would be dust.
     pub change_sats: Option<u64>,
@@ -153,7 +162,7 @@ pub(super) struct Division {
 }
 
 /// Divides the inputs' sum between payees, fee and change.
-pub(super) fn divide(
+pub fn divide(
     shape: Shape,
     pay_sats: u64,
     inputs: &[SpendableCoin],
@@ -165,7 +174,9 @@ pub(super) fn divide(
     let fee = funding.fee_for_inputs(inputs);
     let fee_sats = fee.sats(vsize);
     let change_sats = in_sats.checked_sub(pay_sats.saturating_add(fee_sats));
-    if let Some(change_sats) = change_sats.filter(|sats| *sats >= change.minimal_non_dust().to_sat()) {
+    if let Some(change_sats) =
+        change_sats.filter(|sats| *sats >= change.minimal_non_dust().to_sat())
+    {
         return Ok(Division { fee_sats, change_sats: Some(change_sats), vsize });
     }
     let vsize = shape.spending(inputs.len()).vsize();
@@ -192,18 +203,28 @@ fn arrange(
         index: funding.change.index,
         amount_sats,
     });
-    let mut outputs: Vec<Option<usize>> = (0..payees.len()).map(Some).chain(change.iter().map(|_| None)).collect();
+    let mut outputs: Vec<Option<usize>> =
+        (0..payees.len()).map(Some).chain(change.iter().map(|_| None)).collect();
     // A random order does not tell which output is our change.
     outputs.shuffle(&mut rng);
     inputs.shuffle(&mut rng);
     let lower_by = if rng.gen_ratio(1, LOWER_ONE_IN) { rng.gen_range(0..LOWER_BY) } else { 0 };
-    let lock_time = LockTime::from_height(funding.tip_height.saturating_sub(lower_by)).unwrap_or(LockTime::ZERO);
-    Draft { inputs, payees, change, outputs, fee_sats: division.fee_sats, vsize: division.vsize, lock_time }
+    let lock_time = LockTime::from_height(funding.tip_height.saturating_sub(lower_by))
+        .unwrap_or(LockTime::ZERO);
+    Draft {
+        inputs,
+        payees,
+        change,
+        outputs,
+        fee_sats: division.fee_sats,
+        vsize: division.vsize,
+        lock_time,
+    }
 }
 
 impl Draft {
     /// The transaction without signatures.
-    pub(crate) fn unsigned(&self) -> Transaction {
+    pub fn unsigned(&self) -> Transaction {
         let input = |coin: &SpendableCoin| TxIn {
             previous_output: coin.outpoint,
             script_sig: ScriptBuf::new(),
@@ -211,10 +232,14 @@ impl Draft {
             sequence: Sequence::ENABLE_RBF_NO_LOCKTIME,
             witness: Witness::new(),
         };
-        let output =
-            |(script, sats): (&ScriptBuf, u64)| TxOut { value: Amount::from_sat(sats), script_pubkey: script.clone() };
+        let output = |(script, sats): (&ScriptBuf, u64)| TxOut {
+            value: Amount::from_sat(sats),
+            script_pubkey: script.clone(),
+        };
         let paid = |number: &Option<usize>| match number {
-            Some(number) => self.payees.get(*number).map(|payee| (&payee.script, payee.amount_sats)),
+            Some(number) => {
+                self.payees.get(*number).map(|payee| (&payee.script, payee.amount_sats))
+            }
             None => self.change.as_ref().map(|change| (&change.script, change.amount_sats)),
         };
         Transaction {
@@ -226,16 +251,19 @@ impl Draft {
     }
 
     /// The output that pays the payee at this position in [`Draft::payees`].
-    pub(crate) fn payee_vout(&self, number: usize) -> Option<u32> {
+    pub fn payee_vout(&self, number: usize) -> Option<u32> {
         self.vout(Some(number))
     }
 
     /// The output of our change.
-    pub(crate) fn change_vout(&self) -> Option<u32> {
+    pub fn change_vout(&self) -> Option<u32> {
         self.vout(None)
     }
 
     fn vout(&self, whose: Option<usize>) -> Option<u32> {
-        self.outputs.iter().position(|output| *output == whose).and_then(|vout| u32::try_from(vout).ok())
+        self.outputs
+            .iter()
+            .position(|output| *output == whose)
+            .and_then(|vout| u32::try_from(vout).ok())
     }
 }

@@ -1,5 +1,5 @@
-//! Checks a signed transaction independently of the code that built it: scripts are derived anew from the stored
-//! descriptors, and Bitcoin Core's interpreter judges every input.
+//! Checks a signed transaction independently of the code that built it: scripts are derived anew
+//! from the stored descriptors, and Bitcoin Core's interpreter judges every input.
 
 use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 use bitcoin::transaction::Version;
@@ -21,7 +21,7 @@ const MORE_COUNT_VB: u64 = 2;
 
 /// Reason why a signed transaction must not be stored or sent.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum CheckError {
+pub enum CheckError {
     #[error(transparent)]
     Wallet(#[from] WalletError),
     #[error("the signed transaction's version, lock time or sequences differ from its draft")]
@@ -35,23 +35,27 @@ pub(crate) enum CheckError {
     Change { script: ScriptBuf, index: u32 },
     #[error(transparent)]
     Payee(#[from] BadPayee),
-    #[error("the signed transaction pays a fee of {fee_sats} satoshis, not between {least_sats} and {most_sats}")]
+    #[error(
+        "the signed transaction pays a fee of {fee_sats} satoshis, not between {least_sats} and {most_sats}"
+    )]
     Fee { fee_sats: u64, least_sats: u64, most_sats: u64 },
     #[error("the amounts of the signed transaction and its coins do not add up to its fee")]
     Amounts,
     /// The transaction is too large, or larger than its fee was computed for.
-    #[error("the signed transaction has {vsize} vB, more than its draft ({drafted} vB) or than nodes relay")]
+    #[error(
+        "the signed transaction has {vsize} vB, more than its draft ({drafted} vB) or than nodes relay"
+    )]
     Size { vsize: u64, drafted: u64 },
     #[error("the script interpreter refuses input {0} of the signed transaction")]
     Script(usize),
 }
 
-/// Checks a signed transaction against its draft, the stored descriptors and the wanted fee. `cap` is the highest
-/// allowed rate, but a replacement may always pay the minimum of BIP125.
+/// Checks a signed transaction against its draft, the stored descriptors and the wanted fee. `cap`
+/// is the highest allowed rate, but a replacement may always pay the minimum of BIP125.
 ///
 /// # Errors
 /// The first mistake. The transaction must not be stored then.
-pub(crate) fn check(
+pub fn check(
     draft: &Draft,
     tx: &Transaction,
     wallet: &PublicKeychains,
@@ -76,7 +80,8 @@ pub(crate) fn check(
 fn frame(draft: &Draft, tx: &Transaction) -> Result<(), CheckError> {
     let sequences = tx.input.iter().all(|input| input.sequence == Sequence::ENABLE_RBF_NO_LOCKTIME);
     let no_script_sig = tx.input.iter().all(|input| input.script_sig.is_empty());
-    if tx.version != Version::TWO || tx.lock_time != draft.lock_time || !sequences || !no_script_sig {
+    if tx.version != Version::TWO || tx.lock_time != draft.lock_time || !sequences || !no_script_sig
+    {
         return Err(CheckError::Frame);
     }
     let mut spent: Vec<OutPoint> = tx.input.iter().map(|input| input.previous_output).collect();
@@ -88,15 +93,18 @@ fn frame(draft: &Draft, tx: &Transaction) -> Result<(), CheckError> {
     if spent.len() == tx.input.len() { Ok(()) } else { Err(CheckError::Inputs) }
 }
 
-/// Checks that each output belongs to one payee or to our change, and that each of these has one output.
+/// Checks that each output belongs to one payee or to our change, and that each of these has one
+/// output.
 fn outputs(draft: &Draft, tx: &Transaction, wallet: &PublicKeychains) -> Result<(), CheckError> {
     let is_paid = |vout: Option<u32>, script: &Script, sats: u64| {
         let output = vout.and_then(|vout| tx.output.get(usize::try_from(vout).ok()?));
-        output.is_some_and(|output| *output.script_pubkey == *script && output.value.to_sat() == sats)
+        output
+            .is_some_and(|output| *output.script_pubkey == *script && output.value.to_sat() == sats)
     };
     let expected = draft.payees.len() + usize::from(draft.change.is_some());
     // Each payee and the change has its own output, so an equal count rules out further outputs.
-    let mut vouts: Vec<_> = (0..draft.payees.len()).filter_map(|number| draft.payee_vout(number)).collect();
+    let mut vouts: Vec<_> =
+        (0..draft.payees.len()).filter_map(|number| draft.payee_vout(number)).collect();
     vouts.extend(draft.change_vout());
     vouts.sort_unstable();
     vouts.dedup();
@@ -121,7 +129,13 @@ fn outputs(draft: &Draft, tx: &Transaction, wallet: &PublicKeychains) -> Result<
     Ok(())
 }
 
-fn amounts(draft: &Draft, tx: &Transaction, fee: &FeeWanted, cap: FeeRate, change: &Script) -> Result<(), CheckError> {
+fn amounts(
+    draft: &Draft,
+    tx: &Transaction,
+    fee: &FeeWanted,
+    cap: FeeRate,
+    change: &Script,
+) -> Result<(), CheckError> {
     let spent = sum_sats(draft.inputs.iter().map(|coin| coin.amount_sats))?;
     let paid = sum_sats(tx.output.iter().map(|output| output.value.to_sat()))?;
     let fee_sats = spent.checked_sub(paid).ok_or(CheckError::Amounts)?;

@@ -7,7 +7,7 @@ use super::fee::Paid;
 
 /// A coin of ours that may be spent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SpendableCoin {
+pub struct SpendableCoin {
     pub outpoint: OutPoint,
     pub amount_sats: u64,
     pub keychain: Keychain,
@@ -15,8 +15,8 @@ pub(crate) struct SpendableCoin {
     pub index: u32,
     /// The height of its block; `None` for our own unconfirmed change.
     pub height: Option<u32>,
-    /// Number of unconfirmed transactions that the coin depends on, including the one that holds it; 0 for a confirmed
-    /// coin.
+    /// Number of unconfirmed transactions that the coin depends on, including the one that holds
+    /// it; 0 for a confirmed coin.
     pub ancestors: u32,
     /// The total vsize of these transactions.
     pub ancestors_vsize: u64,
@@ -26,7 +26,7 @@ pub(crate) struct SpendableCoin {
 
 impl SpendableCoin {
     /// Fees and vsize of its unconfirmed ancestors.
-    pub(super) const fn ancestors_paid(&self) -> Paid {
+    pub const fn ancestors_paid(&self) -> Paid {
         Paid { fee_sats: self.ancestors_fee_sats, vsize: self.ancestors_vsize }
     }
 }

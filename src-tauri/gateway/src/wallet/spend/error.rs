@@ -8,7 +8,7 @@ use super::payee::BadPayee;
 
 /// Reason why there is no transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum DraftError {
+pub enum DraftError {
     #[error(
         "the coins that can be spent now come to {} BTC, and {} BTC are needed with the fee",
         Sum(format_btc(*.available_sats)),
@@ -20,8 +20,8 @@ pub(crate) enum DraftError {
         /// Sum of all coins that are worth spending.
         available_sats: u64,
     },
-    /// The coins suffice once their unconfirmed ancestors are mined. Until then the ancestors are too many or too
-    /// large, or paying the fees that they lack costs too much.
+    /// The coins suffice once their unconfirmed ancestors are mined. Until then the ancestors are
+    /// too many or too large, or paying the fees that they lack costs too much.
     #[error("earlier payouts wait for a block; this one follows them")]
     WaitsForBlock,
     #[error("one transaction cannot spend so many small coins: the payout is too large for it")]

@@ -14,15 +14,15 @@ use crate::settings::AddressType;
 
 /// The fee of a transaction for one payee alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FeeForOne {
+pub struct FeeForOne {
     pub fee_sats: u64,
     /// Whether the coins suffice.
     pub is_payable: bool,
 }
 
-/// The exact fee of a transaction that pays this payee alone with the coins that would be chosen now. If they do not
-/// suffice, the fee for one input and a change.
-pub(crate) fn fee_for_one(
+/// The exact fee of a transaction that pays this payee alone with the coins that would be chosen
+/// now. If they do not suffice, the fee for one input and a change.
+pub fn fee_for_one(
     payee: &Payee,
     coins: &[SpendableCoin],
     fee_rate: FeeRate,
@@ -44,12 +44,19 @@ pub(crate) fn fee_for_one(
     }
 }
 
-/// The sum of the coins that are worth their fee, less the fee; 0 if that would be dust. One payout can have this amount.
-/// The largest possible amount is at most three satoshis and the fee of one vbyte higher.
-pub(crate) fn most(script: &Script, coins: &[SpendableCoin], fee_rate: FeeRate, address_type: AddressType) -> u64 {
+/// The sum of the coins that are worth their fee, less the fee; 0 if that would be dust. One payout
+/// can have this amount. The largest possible amount is at most three satoshis and the fee of one
+/// vbyte higher.
+pub fn most(
+    script: &Script,
+    coins: &[SpendableCoin],
+    fee_rate: FeeRate,
+    address_type: AddressType,
+) -> u64 {
     let change = some_change(address_type);
     let funding = funding(coins, fee_rate, address_type, &change);
-    let most_sats = Coins::of(&funding).map_or(0, |coins| coins.most_sats(Shape::paying(address_type, [script])));
+    let most_sats = Coins::of(&funding)
+        .map_or(0, |coins| coins.most_sats(Shape::paying(address_type, [script])));
     if most_sats < script.minimal_non_dust().to_sat() { 0 } else { most_sats }
 }
 
@@ -63,5 +70,12 @@ const fn funding<'a>(
     address_type: AddressType,
     change: &'a FreshChange,
 ) -> Funding<'a> {
-    Funding { required: &[], optional, fee: FeeWanted::at(fee_rate), change, address_type, tip_height: 0 }
+    Funding {
+        required: &[],
+        optional,
+        fee: FeeWanted::at(fee_rate),
+        change,
+        address_type,
+        tip_height: 0,
+    }
 }

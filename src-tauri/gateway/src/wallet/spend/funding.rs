@@ -8,20 +8,21 @@ use crate::settings::AddressType;
 
 /// An unused script of our internal keychain, for change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FreshChange {
+pub struct FreshChange {
     pub script: ScriptBuf,
     pub index: u32,
 }
 
 /// Coins, fee and change for a transaction to be made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Funding<'a> {
+pub struct Funding<'a> {
     /// Coins that it must spend. For a replacement these are the inputs of every earlier version.
     pub required: &'a [SpendableCoin],
-    /// Coins that it may also spend; required coins may be among them. A replacement takes confirmed ones only.
+    /// Coins that it may also spend; required coins may be among them. A replacement takes
+    /// confirmed ones only.
     pub optional: &'a [SpendableCoin],
-    /// The fee, including the part that ancestors of required coins lack. Each optional coin adds the part that its own
-    /// ancestors lack.
+    /// The fee, including the part that ancestors of required coins lack. Each optional coin adds
+    /// the part that its own ancestors lack.
     pub fee: FeeWanted,
     pub change: &'a FreshChange,
     pub address_type: AddressType,
@@ -29,17 +30,24 @@ pub(crate) struct Funding<'a> {
 }
 
 impl Funding<'_> {
-    /// The fee of a transaction that spends these coins. With its unconfirmed ancestors the transaction pays the wanted
-    /// rate.
-    pub(crate) fn fee_for_inputs(&self, inputs: &[SpendableCoin]) -> FeeWanted {
+    /// The fee of a transaction that spends these coins. With its unconfirmed ancestors the
+    /// transaction pays the wanted rate.
+    pub fn fee_for_inputs(&self, inputs: &[SpendableCoin]) -> FeeWanted {
         let shortfall_sats = inputs.iter().map(|coin| self.lacking_sats(coin));
-        let for_ancestors_sats = shortfall_sats.fold(self.fee.for_ancestors_sats, u64::saturating_add);
+        let for_ancestors_sats =
+            shortfall_sats.fold(self.fee.for_ancestors_sats, u64::saturating_add);
         FeeWanted { for_ancestors_sats, ..self.fee }
     }
 
-    /// Satoshis that the unconfirmed ancestors of an optional coin lack to pay the rate; 0 for a required coin.
-    pub(super) fn lacking_sats(&self, coin: &SpendableCoin) -> u64 {
-        let is_required = || self.required.iter().any(|required| required.outpoint == coin.outpoint);
-        if coin.ancestors == 0 || is_required() { 0 } else { self.fee.shortfall_sats(coin.ancestors_paid()) }
+    /// Satoshis that the unconfirmed ancestors of an optional coin lack to pay the rate; 0 for a
+    /// required coin.
+    pub fn lacking_sats(&self, coin: &SpendableCoin) -> u64 {
+        let is_required =
+            || self.required.iter().any(|required| required.outpoint == coin.outpoint);
+        if coin.ancestors == 0 || is_required() {
+            0
+        } else {
+            self.fee.shortfall_sats(coin.ancestors_paid())
+        }
     }
 }

@@ -4,14 +4,14 @@ use bitcoin::{Amount, ScriptBuf};
 
 /// A recipient, paid by one output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Payee {
+pub struct Payee {
     pub script: ScriptBuf,
     pub amount_sats: u64,
 }
 
 /// Reason why a recipient cannot be paid. Requests are checked long before; this is the last check.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum BadPayee {
+pub enum BadPayee {
     #[error("a transaction without a payee was requested")]
     Nobody,
     #[error("{amount_sats} satoshis to {script} are dust: nodes relay {least_sats} or more")]
@@ -24,7 +24,7 @@ pub(crate) enum BadPayee {
 }
 
 /// The sum of the amounts, if all can be paid.
-pub(super) fn sum_sats(payees: &[Payee]) -> Result<u64, BadPayee> {
+pub fn sum_sats(payees: &[Payee]) -> Result<u64, BadPayee> {
     if payees.is_empty() {
         return Err(BadPayee::Nobody);
     }
@@ -36,14 +36,23 @@ pub(super) fn sum_sats(payees: &[Payee]) -> Result<u64, BadPayee> {
 }
 
 /// Checks that a recipient can be paid: its script is standard, and its amount is not dust.
-pub(super) fn payable(payee: &Payee) -> Result<(), BadPayee> {
+pub fn payable(payee: &Payee) -> Result<(), BadPayee> {
     let script = &payee.script;
-    if !(script.is_p2pkh() || script.is_p2sh() || script.is_p2wpkh() || script.is_p2wsh() || script.is_p2tr()) {
+    if !(script.is_p2pkh()
+        || script.is_p2sh()
+        || script.is_p2wpkh()
+        || script.is_p2wsh()
+        || script.is_p2tr())
+    {
         return Err(BadPayee::Script(script.clone()));
     }
     let least_sats = script.minimal_non_dust().to_sat();
     if payee.amount_sats < least_sats {
-        return Err(BadPayee::Dust { script: script.clone(), amount_sats: payee.amount_sats, least_sats });
+        return Err(BadPayee::Dust {
+            script: script.clone(),
+            amount_sats: payee.amount_sats,
+            least_sats,
+        });
     }
     Ok(())
 }

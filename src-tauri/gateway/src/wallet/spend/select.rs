@@ -1,7 +1,7 @@
 //! Chooses the coins that a transaction spends.
 //!
-//! BDK's selection takes coins in a given order until they suffice. Our order is total, so that the fee named in an
-//! offer holds while the coins stay the same.
+//! BDK's selection takes coins in a given order until they suffice. Our order is total, so that the
+//! fee named in an offer holds while the coins stay the same.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -21,25 +21,35 @@ use super::funding::Funding;
 use super::size::{Shape, input_wu, output_wu};
 use crate::settings::AddressType;
 
-/// The most unconfirmed ancestors of a transaction of ours, itself not counted. Nodes relay 63, those of Bitcoin Core
-/// before 31.0 only 24, so all relay ours.
-pub(crate) const MAX_ANCESTORS: u32 = 10;
+/// The most unconfirmed ancestors of a transaction of ours, itself not counted. Nodes relay 63,
+/// those of Bitcoin Core before 31.0 only 24, so all relay ours.
+pub const MAX_ANCESTORS: u32 = 10;
 
 /// The largest vsize of a transaction of ours with its unconfirmed ancestors. Nodes relay 101 kvB.
-pub(super) const MAX_VSIZE_WITH_ANCESTORS: u64 = 90_000;
+pub const MAX_VSIZE_WITH_ANCESTORS: u64 = 90_000;
 
-/// A coin of at least this many times the cost of spending it is tried first: at most a tenth of it goes to the fee. So
-/// the wallet consolidates small coins while fees are low, and not while fees are high.
+/// A coin of at least this many times the cost of spending it is tried first: at most a tenth of it
+/// goes to the fee. So the wallet consolidates small coins while fees are low, and not while fees
+/// are high.
 const THRIFTY_TIMES: u64 = 10;
 
-/// A coin of less than this many times the cost of spending it is not spent until the fee rate falls. So the inputs
-/// cost at most half of their sum, even if an attacker sent many small coins.
+/// A coin of less than this many times the cost of spending it is not spent until the fee rate
+/// falls. So the inputs cost at most half of their sum, even if an attacker sent many small coins.
 const WORTH_TIMES: u64 = 2;
 
-/// Whether a coin is worth spending at a fee rate. Its cost includes the fees that its unconfirmed ancestors lack.
-pub(crate) fn is_worth_spending(coin: &SpendableCoin, fee_rate: FeeRate, address_type: AddressType) -> bool {
+/// Whether a coin is worth spending at a fee rate. Its cost includes the fees that its unconfirmed
+/// ancestors lack.
+pub fn is_worth_spending(
+    coin: &SpendableCoin,
+    fee_rate: FeeRate,
+    address_type: AddressType,
+) -> bool {
     let fee = FeeWanted::at(fee_rate);
-    covers(coin, WORTH_TIMES, input_sats(&fee, address_type).saturating_add(fee.shortfall_sats(coin.ancestors_paid())))
+    covers(
+        coin,
+        WORTH_TIMES,
+        input_sats(&fee, address_type).saturating_add(fee.shortfall_sats(coin.ancestors_paid())),
+    )
 }
 
 /// Whether a coin is worth at least this many times the cost of spending it.
@@ -53,7 +63,7 @@ fn input_sats(fee: &FeeWanted, address_type: AddressType) -> u64 {
 
 /// The part of the coins that returns to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub enum Rest {
     /// Change, so that a child can pay for its parent; none if the coins do not suffice for it.
     Change,
     /// The whole sum after the fee: the transaction pays only ourselves.
@@ -61,19 +71,21 @@ pub(super) enum Rest {
 }
 
 /// The coins of one environment, in the orders in which they are tried.
-pub(super) struct Coins<'a> {
+pub struct Coins<'a> {
     funding: &'a Funding<'a>,
     /// Coins of which the fee takes at most a tenth. The first order is the oldest first.
     thrifty: Orders<'a>,
-    /// All coins worth spending. The first order is the largest first, which takes the fewest inputs.
+    /// All coins worth spending. The first order is the largest first, which takes the fewest
+    /// inputs.
     all: Orders<'a>,
     has_small: bool,
-    /// Sum of all these coins and the required ones in satoshis, less the fees that their unconfirmed ancestors lack.
+    /// Sum of all these coins and the required ones in satoshis, less the fees that their
+    /// unconfirmed ancestors lack.
     available_sats: u64,
 }
 
-/// The same coins in three orders: the oldest first with our unconfirmed change last; the largest first with that
-/// change last; the largest first.
+/// The same coins in three orders: the oldest first with our unconfirmed change last; the largest
+/// first with that change last; the largest first.
 type Orders<'a> = [Vec<&'a SpendableCoin>; 3];
 
 /// The part of the limits that a transaction uses.
@@ -86,7 +98,7 @@ struct Load {
 
 impl<'a> Coins<'a> {
     /// Sorts the coins that are worth spending.
-    pub(super) fn of(funding: &'a Funding<'a>) -> Result<Self, DraftError> {
+    pub fn of(funding: &'a Funding<'a>) -> Result<Self, DraftError> {
         if funding.fee.rate > MAX_RATE {
             return Err(DraftError::FeeRate(funding.fee.rate.to_sat_per_vb_ceil()));
         }
@@ -98,27 +110,42 @@ impl<'a> Coins<'a> {
         let is_worth = |coin: &SpendableCoin, times: u64| {
             covers(coin, times, input_sats.saturating_add(funding.lacking_sats(coin)))
         };
-        let worth = |coin: &&SpendableCoin| is_worth(coin, WORTH_TIMES) && !required.contains(&coin.outpoint);
+        let worth = |coin: &&SpendableCoin| {
+            is_worth(coin, WORTH_TIMES) && !required.contains(&coin.outpoint)
+        };
         // A replacement must not add ancestors that the replaced transaction did not have (BIP125).
         let replaces = funding.fee.replaced_sats.is_some();
         let allowed = |coin: &&SpendableCoin| !replaces || coin.height.is_some();
         let mut oldest: Vec<_> = funding.optional.iter().filter(worth).filter(allowed).collect();
-        oldest.sort_unstable_by_key(|coin| (coin.height.is_none(), coin.height, coin.ancestors, coin.outpoint));
+        oldest.sort_unstable_by_key(|coin| {
+            (coin.height.is_none(), coin.height, coin.ancestors, coin.outpoint)
+        });
         oldest.dedup_by_key(|coin| coin.outpoint);
         let all = funding.required.iter().chain(oldest.iter().copied());
-        let available_sats = all.fold(0u64, |sum, coin| sum.saturating_add(effective_sats(funding, coin)));
-        let thrifty: Vec<_> = oldest.iter().filter(|coin| is_worth(coin, THRIFTY_TIMES)).copied().collect();
+        let available_sats =
+            all.fold(0u64, |sum, coin| sum.saturating_add(effective_sats(funding, coin)));
+        let thrifty: Vec<_> =
+            oldest.iter().filter(|coin| is_worth(coin, THRIFTY_TIMES)).copied().collect();
         let has_small = thrifty.len() < oldest.len();
         let mut all = orders(oldest);
         all.rotate_left(1);
         Ok(Self { funding, thrifty: orders(thrifty), all, has_small, available_sats })
     }
 
-    /// Coins for a transaction that pays `pay_sats` to the outputs of `shape`, required coins first. They cover
-    /// `pay_sats`, the fee, and with [`Rest::All`] a change above dust.
-    pub(super) fn select(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
+    /// Coins for a transaction that pays `pay_sats` to the outputs of `shape`, required coins
+    /// first. They cover `pay_sats`, the fee, and with [`Rest::All`] a change above dust.
+    pub fn select(
+        &self,
+        shape: Shape,
+        pay_sats: u64,
+        rest: Rest,
+    ) -> Result<Vec<SpendableCoin>, DraftError> {
         self.select_now(shape, pay_sats, rest).map_err(|refusal| {
-            if self.would_suffice_once_mined(shape, pay_sats, rest) { DraftError::WaitsForBlock } else { refusal }
+            if self.would_suffice_once_mined(shape, pay_sats, rest) {
+                DraftError::WaitsForBlock
+            } else {
+                refusal
+            }
         })
     }
 
@@ -142,25 +169,39 @@ impl<'a> Coins<'a> {
         Coins::of(&funding).is_ok_and(|coins| coins.select_now(shape, pay_sats, rest).is_ok())
     }
 
-    fn select_now(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
+    fn select_now(
+        &self,
+        shape: Shape,
+        pay_sats: u64,
+        rest: Rest,
+    ) -> Result<Vec<SpendableCoin>, DraftError> {
         let change = &self.funding.change.script;
-        let with_change = (shape.and_to(change), pay_sats.saturating_add(change.minimal_non_dust().to_sat()));
+        let with_change =
+            (shape.and_to(change), pay_sats.saturating_add(change.minimal_non_dust().to_sat()));
         let wanted = match rest {
             Rest::Change => vec![with_change, (shape, pay_sats)],
             Rest::All => vec![with_change],
         };
-        // The least sum that is needed, with the fewest coins. The last element of `wanted` needs least.
+        // The least sum that is needed, with the fewest coins. The last element of `wanted` needs
+        // least.
         let (least_shape, least_sats) = wanted[wanted.len() - 1];
         let fewest = self.funding.required.len().max(1);
-        let needed_sats = least_sats.saturating_add(self.funding.fee.sats(least_shape.spending(fewest).vsize()));
+        let needed_sats =
+            least_sats.saturating_add(self.funding.fee.sats(least_shape.spending(fewest).vsize()));
         if needed_sats > self.available_sats {
             return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
         }
-        let thrifty = wanted.iter().flat_map(|wanted| self.thrifty.iter().map(move |order| (order, *wanted)));
+        let thrifty =
+            wanted.iter().flat_map(|wanted| self.thrifty.iter().map(move |order| (order, *wanted)));
         // Small coins are spent only to cover the payment, never for a change.
-        let small = self.all.iter().filter(|_| self.has_small).map(|order| (order, (least_shape, least_sats)));
+        let small = self
+            .all
+            .iter()
+            .filter(|_| self.has_small)
+            .map(|order| (order, (least_shape, least_sats)));
         let mut tries = thrifty.chain(small);
-        if let Some(chosen) = tries.find_map(|(order, (shape, target_sats))| self.try_order(order, shape, target_sats))
+        if let Some(chosen) = tries
+            .find_map(|(order, (shape, target_sats))| self.try_order(order, shape, target_sats))
         {
             return Ok(chosen);
         }
@@ -173,17 +214,25 @@ impl<'a> Coins<'a> {
         Err(DraftError::TooHeavy)
     }
 
-    /// The most that the coins of one order within the limits could pay to one output of `shape`, after the fee.
-    pub(super) fn most_sats(&self, shape: Shape) -> u64 {
+    /// The most that the coins of one order within the limits could pay to one output of `shape`,
+    /// after the fee.
+    pub fn most_sats(&self, shape: Shape) -> u64 {
         let most = |order| {
             let within = self.within_limits(order, self.load(shape)?);
-            let sum = within.iter().fold(0u64, |sum, coin| sum.saturating_add(effective_sats(self.funding, coin)));
+            let sum = within
+                .iter()
+                .fold(0u64, |sum, coin| sum.saturating_add(effective_sats(self.funding, coin)));
             sum.checked_sub(self.needed_sats(shape, within.len(), 0))
         };
         self.all.iter().filter_map(|order| most(order)).max().unwrap_or(0)
     }
 
-    fn try_order(&self, order: &[&SpendableCoin], shape: Shape, target_sats: u64) -> Option<Vec<SpendableCoin>> {
+    fn try_order(
+        &self,
+        order: &[&SpendableCoin],
+        shape: Shape,
+        target_sats: u64,
+    ) -> Option<Vec<SpendableCoin>> {
         let within = self.within_limits(order, self.load(shape)?);
         let fee_rate = self.funding.fee.own_rate();
         let all = self.funding.required.len() + within.len();
@@ -205,7 +254,8 @@ impl<'a> Coins<'a> {
         chosen.selected.iter().map(|utxo| coins.get(&utxo.outpoint()).map(|coin| **coin)).collect()
     }
 
-    /// The coins as BDK's selection takes them. It sorts by height, so each coin's rank stands for its height.
+    /// The coins as BDK's selection takes them. It sorts by height, so each coin's rank stands for
+    /// its height.
     fn weighted(&self, coins: &[&SpendableCoin]) -> Vec<WeightedUtxo> {
         let bare = TxIn::default().segwit_weight();
         let satisfaction_weight = Weight::from_wu(input_wu(self.funding.address_type)) - bare;
@@ -229,11 +279,12 @@ impl<'a> Coins<'a> {
         (0u32..).zip(coins).map(weigh).collect()
     }
 
-    /// Satoshis that this many coins must be worth for BDK's selection, which rounds up the fee of the inputs
-    /// separately.
+    /// Satoshis that this many coins must be worth for BDK's selection, which rounds up the fee of
+    /// the inputs separately.
     fn needed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
         let inputs_wu = Weight::from_wu(input_wu(self.funding.address_type) * inputs as u64);
-        let by_inputs = self.funding.fee.own_rate().fee_wu(inputs_wu).map_or(u64::MAX, Amount::to_sat);
+        let by_inputs =
+            self.funding.fee.own_rate().fee_wu(inputs_wu).map_or(u64::MAX, Amount::to_sat);
         self.fixed_sats(shape, inputs, target_sats).saturating_add(by_inputs)
     }
 
@@ -243,21 +294,25 @@ impl<'a> Coins<'a> {
         let smallest = shape.spending(self.funding.required.len().max(1)).vsize();
         // One vB more, because the whole size is rounded up too.
         let frame_sats = self.funding.fee.by_rate(frame_vsize + 1);
-        target_sats.saturating_add(frame_sats).saturating_add(self.funding.fee.max_beyond_rate(smallest))
+        target_sats
+            .saturating_add(frame_sats)
+            .saturating_add(self.funding.fee.max_beyond_rate(smallest))
     }
 
-    /// The load without optional coins; `None` if it exceeds the limits. It always includes a change output, so that
-    /// the choice does not depend on whether there is change.
+    /// The load without optional coins; `None` if it exceeds the limits. It always includes a
+    /// change output, so that the choice does not depend on whether there is change.
     fn load(&self, shape: Shape) -> Option<Load> {
         let MeansLoad { inputs, ancestors, ancestors_vsize } = MeansLoad::of(self.funding);
         let most_inputs = inputs + self.all[0].len();
-        let frame_wu = shape.spending(most_inputs).frame_wu() + output_wu(&self.funding.change.script);
+        let frame_wu =
+            shape.spending(most_inputs).frame_wu() + output_wu(&self.funding.change.script);
         let own_wu = frame_wu + input_wu(self.funding.address_type) * inputs as u64;
         let load = Load { own_wu, ancestors, ancestors_vsize };
         load.is_within().then_some(load)
     }
 
-    /// The coins of an order that stay within the limits together. A coin that would break them is left out.
+    /// The coins of an order that stay within the limits together. A coin that would break them is
+    /// left out.
     fn within_limits(&self, order: &[&'a SpendableCoin], mut load: Load) -> Vec<&'a SpendableCoin> {
         let input_wu = input_wu(self.funding.address_type);
         let fits = |coin: &&&SpendableCoin| {
@@ -296,8 +351,8 @@ struct MeansLoad {
 }
 
 impl MeansLoad {
-    /// An ancestor that two coins share is counted twice, so the sums are upper bounds. Two changes of ours share none,
-    /// unless a reorganisation made others' transactions unconfirmed again.
+    /// An ancestor that two coins share is counted twice, so the sums are upper bounds. Two changes
+    /// of ours share none, unless a reorganisation made others' transactions unconfirmed again.
     fn of(funding: &Funding<'_>) -> Self {
         let none = Self { inputs: funding.required.len(), ancestors: 0, ancestors_vsize: 0 };
         funding.required.iter().fold(none, |sum, coin| Self {
@@ -311,6 +366,7 @@ impl MeansLoad {
 impl Load {
     fn is_within(&self) -> bool {
         self.ancestors <= MAX_ANCESTORS
-            && self.ancestors_vsize.saturating_add(self.own_wu.div_ceil(4)) <= MAX_VSIZE_WITH_ANCESTORS
+            && self.ancestors_vsize.saturating_add(self.own_wu.div_ceil(4))
+                <= MAX_VSIZE_WITH_ANCESTORS
     }
 }

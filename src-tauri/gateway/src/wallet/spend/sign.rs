@@ -1,13 +1,13 @@
-//! Signs transactions. Private keys are derived from the words for one transaction and then wiped. The words must be
-//! those of the wallet.
+//! Signs transactions. Private keys are derived from the words for one transaction and then wiped.
+//! The words must be those of the wallet.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::key::{Keypair, TapTweak as _};
 use bitcoin::secp256k1::{All, Message, PublicKey, Secp256k1};
 use bitcoin::sighash::{Prevouts, SighashCache};
 use bitcoin::{
-    Amount, CompressedPublicKey, EcdsaSighashType, ScriptBuf, TapSighashType, Transaction, TxOut, Witness, ecdsa,
-    taproot,
+    Amount, CompressedPublicKey, EcdsaSighashType, ScriptBuf, TapSighashType, Transaction, TxOut,
+    Witness, ecdsa, taproot,
 };
 use tillgate_machine::secrets::Secret;
 
@@ -18,7 +18,7 @@ use crate::wallet::public_keychains::PublicKeychains;
 
 /// Reason why a transaction is not signed.
 #[derive(Debug, thiserror::Error, tillgate_told::Told)]
-pub(crate) enum SignError {
+pub enum SignError {
     /// The words are not a mnemonic, or a key cannot be derived.
     #[error(transparent)]
     Wallet(#[from] WalletError),
@@ -35,7 +35,11 @@ pub(crate) enum SignError {
 ///
 /// # Errors
 /// When the words do not give the stored descriptors. Nothing is signed then.
-pub(crate) fn sign(draft: &Draft, words: &Secret, wallet: &PublicKeychains) -> Result<Transaction, SignError> {
+pub fn sign(
+    draft: &Draft,
+    words: &Secret,
+    wallet: &PublicKeychains,
+) -> Result<Transaction, SignError> {
     let private = PrivateKeychains::derive(words, wallet.network(), wallet.address_type())?;
     if private.descriptors()? != *wallet.descriptors() {
         return Err(SignError::WrongWords);
@@ -63,10 +67,17 @@ struct Signer {
 }
 
 impl Signer {
-    fn of(key: WipedKey, address_type: AddressType, amount_sats: u64, secp: &Secp256k1<All>) -> Self {
+    fn of(
+        key: WipedKey,
+        address_type: AddressType,
+        amount_sats: u64,
+        secp: &Secp256k1<All>,
+    ) -> Self {
         let public = key.0.public_key(secp);
         let script_pubkey = match address_type {
-            AddressType::Bip84 => ScriptBuf::new_p2wpkh(&CompressedPublicKey(public).wpubkey_hash()),
+            AddressType::Bip84 => {
+                ScriptBuf::new_p2wpkh(&CompressedPublicKey(public).wpubkey_hash())
+            }
             AddressType::Bip86 => ScriptBuf::new_p2tr(secp, public.x_only_public_key().0, None),
         };
         Self { key, public, spent: TxOut { value: Amount::from_sat(amount_sats), script_pubkey } }
@@ -100,7 +111,10 @@ fn p2wpkh(
         .p2wpkh_signature_hash(input, &signer.spent.script_pubkey, signer.spent.value, sighash_type)
         .map_err(|_| SignError::Input(input))?;
     let message = Message::from_digest(sighash.to_byte_array());
-    let signature = ecdsa::Signature { signature: secp.sign_ecdsa_low_r(&message, &signer.key.0), sighash_type };
+    let signature = ecdsa::Signature {
+        signature: secp.sign_ecdsa_low_r(&message, &signer.key.0),
+        sighash_type,
+    };
     Ok(Witness::p2wpkh(&signature, &signer.public))
 }
 
@@ -112,13 +126,17 @@ fn p2tr(
     secp: &Secp256k1<All>,
 ) -> Result<Witness, SignError> {
     let sighash_type = TapSighashType::Default;
-    let sighash =
-        cache.taproot_key_spend_signature_hash(input, prevouts, sighash_type).map_err(|_| SignError::Input(input))?;
+    let sighash = cache
+        .taproot_key_spend_signature_hash(input, prevouts, sighash_type)
+        .map_err(|_| SignError::Input(input))?;
     let message = Message::from_digest(sighash.to_byte_array());
     let mut untweaked = Keypair::from_secret_key(secp, &signer.key.0);
     let mut tweaked = untweaked.tap_tweak(secp, None).to_keypair();
     // BIP340 allows signing without fresh randomness, which cannot fail.
-    let signature = taproot::Signature { signature: secp.sign_schnorr_no_aux_rand(&message, &tweaked), sighash_type };
+    let signature = taproot::Signature {
+        signature: secp.sign_schnorr_no_aux_rand(&message, &tweaked),
+        sighash_type,
+    };
     untweaked.non_secure_erase();
     tweaked.non_secure_erase();
     Ok(Witness::p2tr_key_spend(&signature))

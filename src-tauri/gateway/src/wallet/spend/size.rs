@@ -19,7 +19,7 @@ const P2TR_WITNESS_WU: u64 = 1 + (1 + 64);
 
 /// The parts of a transaction that determine its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub struct Shape {
     address_type: AddressType,
     inputs: usize,
     outputs: usize,
@@ -29,37 +29,40 @@ pub(super) struct Shape {
 
 impl Shape {
     /// A transaction with these outputs and without inputs.
-    pub(super) fn paying<'a>(address_type: AddressType, scripts: impl IntoIterator<Item = &'a Script>) -> Self {
+    pub fn paying<'a>(
+        address_type: AddressType,
+        scripts: impl IntoIterator<Item = &'a Script>,
+    ) -> Self {
         let empty = Self { address_type, inputs: 0, outputs: 0, outputs_wu: 0 };
         scripts.into_iter().fold(empty, Self::and_to)
     }
 
     /// The same with one more output.
-    pub(super) fn and_to(self, script: &Script) -> Self {
+    pub fn and_to(self, script: &Script) -> Self {
         Self { outputs: self.outputs + 1, outputs_wu: self.outputs_wu + output_wu(script), ..self }
     }
 
     /// The same with this many inputs.
-    pub(super) const fn spending(self, inputs: usize) -> Self {
+    pub const fn spending(self, inputs: usize) -> Self {
         Self { inputs, ..self }
     }
 
-    pub(super) const fn has_outputs(&self) -> bool {
+    pub const fn has_outputs(&self) -> bool {
         self.outputs > 0
     }
 
     /// Weight of all but the inputs. The encoded input count takes one byte or three.
-    pub(super) fn frame_wu(&self) -> u64 {
+    pub fn frame_wu(&self) -> u64 {
         FRAME_WU + 4 * (count_len(self.inputs) + count_len(self.outputs)) + self.outputs_wu
     }
 
     /// The vsize, rounded up.
-    pub(super) fn vsize(&self) -> u64 {
+    pub fn vsize(&self) -> u64 {
         (self.frame_wu() + input_wu(self.address_type) * self.inputs as u64).div_ceil(4)
     }
 }
 
-pub(super) const fn input_wu(address_type: AddressType) -> u64 {
+pub const fn input_wu(address_type: AddressType) -> u64 {
     BARE_INPUT_WU
         + match address_type {
             AddressType::Bip84 => P2WPKH_WITNESS_WU,
@@ -68,17 +71,18 @@ pub(super) const fn input_wu(address_type: AddressType) -> u64 {
 }
 
 /// A script of the same length as this wallet's scripts.
-pub(super) fn some_script(address_type: AddressType) -> ScriptBuf {
+pub fn some_script(address_type: AddressType) -> ScriptBuf {
     match address_type {
         AddressType::Bip84 => ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()),
         AddressType::Bip86 => {
-            let program = WitnessProgram::new(WitnessVersion::V1, &[0; 32]).expect("32 bytes are a program");
+            let program =
+                WitnessProgram::new(WitnessVersion::V1, &[0; 32]).expect("32 bytes are a program");
             ScriptBuf::new_witness_program(&program)
         }
     }
 }
 
-pub(super) fn output_wu(script: &Script) -> u64 {
+pub fn output_wu(script: &Script) -> u64 {
     4 * (8 + count_len(script.len()) + script.len() as u64)
 }
 

@@ -1,5 +1,5 @@
-//! Real signatures, checked by Bitcoin Core's script interpreter. The wallets are of both types, with coins at indices
-//! up to a million.
+//! Real signatures, checked by Bitcoin Core's script interpreter. The wallets are of both types,
+//! with coins at indices up to a million.
 
 mod choosing;
 mod estimates;
@@ -16,7 +16,8 @@ use bitcoin::key::{Secp256k1, UntweakedPublicKey};
 use bitcoin::secp256k1::rand::rngs::StdRng;
 use bitcoin::secp256k1::rand::{Rng as _, RngCore as _, SeedableRng as _};
 use bitcoin::{
-    FeeRate, Network, OutPoint, PubkeyHash, ScriptBuf, ScriptHash, Transaction, Txid, WPubkeyHash, WScriptHash,
+    FeeRate, Network, OutPoint, PubkeyHash, ScriptBuf, ScriptHash, Transaction, Txid, WPubkeyHash,
+    WScriptHash,
 };
 use tillgate_machine::secrets::Secret;
 use tillgate_store::keychains::Keychain;
@@ -34,7 +35,8 @@ const CAP: FeeRate = FeeRate::from_sat_per_vb_u32(400);
 
 static WALLETS: LazyLock<[PublicKeychains; 2]> = LazyLock::new(|| {
     [AddressType::Bip84, AddressType::Bip86].map(|address_type| {
-        PublicKeychains::of(Descriptors::derive(&words(7), NETWORK, address_type).unwrap(), NETWORK).unwrap()
+        PublicKeychains::of(Descriptors::derive(&words(7), NETWORK, address_type).unwrap(), NETWORK)
+            .unwrap()
     })
 });
 
@@ -59,7 +61,8 @@ impl Purse {
         let wallet = &WALLETS[usize::from(address_type == AddressType::Bip86)];
         let mut rng = StdRng::seed_from_u64(seed);
         let index = rng.gen_range(0..1_000_000);
-        let change = FreshChange { script: wallet.script(Keychain::Internal, index).unwrap(), index };
+        let change =
+            FreshChange { script: wallet.script(Keychain::Internal, index).unwrap(), index };
         Self { wallet, coins: Vec::new(), change, rng }
     }
 
@@ -87,11 +90,17 @@ impl Purse {
     /// A coin. If it is unconfirmed change, its ancestors pay more than any wanted rate.
     fn coin(&mut self, amount_sats: u64, height: Option<u32>) -> SpendableCoin {
         let ancestors = if height.is_some() { 0 } else { self.rng.gen_range(1..=6) };
-        let keychain =
-            if height.is_none() || self.rng.gen_ratio(1, 4) { Keychain::Internal } else { Keychain::External };
+        let keychain = if height.is_none() || self.rng.gen_ratio(1, 4) {
+            Keychain::Internal
+        } else {
+            Keychain::External
+        };
         let ancestors_vsize = u64::from(ancestors) * self.rng.gen_range(110..4_000);
         SpendableCoin {
-            outpoint: OutPoint { txid: Txid::from_byte_array(self.rng.r#gen()), vout: self.rng.gen_range(0..1_000) },
+            outpoint: OutPoint {
+                txid: Txid::from_byte_array(self.rng.r#gen()),
+                vout: self.rng.gen_range(0..1_000),
+            },
             amount_sats,
             keychain,
             index: self.rng.gen_range(0..=1_000_000),

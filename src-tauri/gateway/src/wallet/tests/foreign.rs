@@ -41,7 +41,8 @@ fn a_thousand_addresses_match_those_of_foreign_implementations() {
         let ours = Descriptors::derive(&words, network, address_type).unwrap();
         for (ours, theirs) in [(ours.external, wallet.external), (ours.internal, wallet.internal)] {
             let keychain = KeychainAddresses::of(&ours, network).unwrap();
-            let addresses: Vec<String> = (0..1_000).map(|index| keychain.derive(index).unwrap().text).collect();
+            let addresses: Vec<String> =
+                (0..1_000).map(|index| keychain.derive(index).unwrap().text).collect();
             for (index, address) in theirs.addresses {
                 assert_eq!(addresses[index as usize], address, "{network} {index}");
             }

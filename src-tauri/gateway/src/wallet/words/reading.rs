@@ -1,5 +1,6 @@
-//! Reads a wallet's words as people type, paste or pipe them, for the window and the command line. A text that is
-//! something else is named as that. An error names the position of a wrong word, never the word.
+//! Reads a wallet's words as people type, paste or pipe them, for the window and the command line.
+//! A text that is something else is named as that. An error names the position of a wrong word,
+//! never the word.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,7 +28,8 @@ const EXTENDED_KEY_LEAST: usize = 100;
 /// The key of the HMAC by which Electrum numbers the versions of its seeds.
 const ELECTRUM_KEY: &[u8] = b"Seed version";
 
-/// Versions of Electrum's seeds: first hexadecimal digits of the HMAC. Standard, segwit, and both with two factors.
+/// Versions of Electrum's seeds: first hexadecimal digits of the HMAC. Standard, segwit, and both
+/// with two factors.
 const ELECTRUM_VERSIONS: [&str; 4] = ["01", "100", "101", "102"];
 
 /// A language whose words BIP39 lists, and which are not read.
@@ -87,7 +89,9 @@ pub enum BadWords {
         "these are {0} words, and only English words are read: restore them in a program that knows {0} words, and send the coins to a new wallet of Tillgate"
     )]
     OtherLanguage(OtherLanguage),
-    #[error("these are the digits of a SeedQR: let the device that shows it show the words, and type the words")]
+    #[error(
+        "these are the digits of a SeedQR: let the device that shows it show the words, and type the words"
+    )]
     SeedQr,
     #[error(
         "this is an extended key (like xprv or xpub), not words: restore it in a program that reads such keys, and send the coins to a new wallet of Tillgate"
@@ -109,7 +113,7 @@ pub enum BadWords {
 
 impl BadWords {
     /// Whether the text is complete, although it has no words.
-    pub(crate) const fn is_no_words(self) -> bool {
+    pub const fn is_no_words(self) -> bool {
         match self {
             Self::SeedQr | Self::ExtendedKey | Self::Descriptor => true,
             Self::Count(_)
@@ -123,12 +127,13 @@ impl BadWords {
     }
 }
 
-/// Reads words as people type them: in any case, with numbers, dots, commas and line breaks between them, or as their
-/// first four letters. In a sheet with a heading, the numbered words are read. Returns them in their stored form.
+/// Reads words as people type them: in any case, with numbers, dots, commas and line breaks between
+/// them, or as their first four letters. In a sheet with a heading, the numbered words are read.
+/// Returns them in their stored form.
 ///
 /// # Errors
 /// The kind of mistake, without any of the words.
-pub(crate) fn read(text: &str) -> Result<Secret, BadWords> {
+pub fn read(text: &str) -> Result<Secret, BadWords> {
     let text = Zeroizing::new(text.to_lowercase());
     if let Some(other) = without_words(&text) {
         return Err(other);
@@ -162,13 +167,13 @@ pub(crate) fn read(text: &str) -> Result<Secret, BadWords> {
 }
 
 /// Number of words in a text, right or wrong.
-pub(crate) fn count(text: &str) -> usize {
+pub fn count(text: &str) -> usize {
     entries(text).len()
 }
 
-/// Whether words in their stored form carry a version of Electrum. One wallet of BIP39 in some two hundred does so by
-/// chance.
-pub(crate) fn is_like_electrum(words: &str) -> bool {
+/// Whether words in their stored form carry a version of Electrum. One wallet of BIP39 in some two
+/// hundred does so by chance.
+pub fn is_like_electrum(words: &str) -> bool {
     let mut engine = HmacEngine::<sha512::Hash>::new(ELECTRUM_KEY);
     engine.input(words.as_bytes());
     let version = hex::encode(Hmac::<sha512::Hash>::from_engine(engine).to_byte_array());
@@ -187,7 +192,8 @@ fn without_words(text: &str) -> Option<BadWords> {
     }
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let are_all = text.chars().all(|one| one.is_ascii_digit() || one.is_whitespace());
-    (are_all && COUNTS.iter().any(|words| words * SEED_QR_DIGITS == digits)).then_some(BadWords::SeedQr)
+    (are_all && COUNTS.iter().any(|words| words * SEED_QR_DIGITS == digits))
+        .then_some(BadWords::SeedQr)
 }
 
 /// The numbered words of a text, if they are as many as a wallet has; else all words.
@@ -196,13 +202,16 @@ fn entries(text: &str) -> Vec<&str> {
     if COUNTS.contains(&numbered.len()) { numbered } else { words_in(text).collect() }
 }
 
-/// The words that stand after the numbers 1, 2, 3 and on, up to the first number without a word. A heading like "these 12
-/// words" takes no place from a word of the list. None if a number has two words of the list, as in two columns that
-/// both begin with 1.
+/// The words that stand after the numbers 1, 2, 3 and on, up to the first number without a word. A
+/// heading like "these 12 words" takes no place from a word of the list. None if a number has two
+/// words of the list, as in two columns that both begin with 1.
 fn numbered(text: &str) -> Vec<&str> {
     let mut words: BTreeMap<usize, &str> = BTreeMap::new();
     let mut number = None;
-    for part in text.split(|one: char| !is_letter(one) && !one.is_ascii_digit()).filter(|part| !part.is_empty()) {
+    for part in text
+        .split(|one: char| !is_letter(one) && !one.is_ascii_digit())
+        .filter(|part| !part.is_empty())
+    {
         match (part.parse::<usize>().ok(), number.take()) {
             (Some(found), _) => number = Some(found),
             (None, Some(place)) if words.get(&place).is_none_or(|word| whole(word).is_none()) => {
@@ -230,7 +239,11 @@ fn whole(typed: &str) -> Option<&'static str> {
     if let Some(place) = Language::English.find_word(typed) {
         return Language::English.word_list().get(usize::from(place)).copied();
     }
-    if typed.len() != PREFIX { None } else { Language::English.words_by_prefix(typed).first().copied() }
+    if typed.len() != PREFIX {
+        None
+    } else {
+        Language::English.words_by_prefix(typed).first().copied()
+    }
 }
 
 /// The words with a space between; `None` if any word is unknown.
@@ -253,11 +266,15 @@ fn other_language(typed: &[&str], known: &[Option<&str>]) -> Option<OtherLanguag
     // Chinese words are single characters, which are mostly written without spaces.
     let normalized: Vec<Zeroizing<String>> = normalized
         .flat_map(|word| match word.chars().next() {
-            Some('\u{4e00}'..='\u{9fff}') => word.chars().map(|one| Zeroizing::new(one.to_string())).collect(),
+            Some('\u{4e00}'..='\u{9fff}') => {
+                word.chars().map(|one| Zeroizing::new(one.to_string())).collect()
+            }
             Some(_) | None => vec![word],
         })
         .collect();
-    let in_list = |language: Language| normalized.iter().filter(|word| language.find_word(word).is_some()).count();
+    let in_list = |language: Language| {
+        normalized.iter().filter(|word| language.find_word(word).is_some()).count()
+    };
     let english = known.iter().flatten().count();
     let (language, most) = Language::ALL
         .iter()
@@ -272,7 +289,8 @@ mod tests {
     use super::*;
 
     const WORDS: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-    const OTHER: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+    const OTHER: &str =
+        "legal winner thank year wave sausage worth useful legal winner thank yellow";
     const ELECTRUM: &str = "coach fan denial rifle frost rival join install one wasp cool antique";
 
     fn refused(text: &str) -> BadWords {
@@ -293,7 +311,11 @@ mod tests {
     #[test]
     fn a_sheet_is_read_with_numbers_marks_and_four_letters() {
         let sheet = |form: &dyn Fn(usize, &str) -> String| {
-            OTHER.split(' ').enumerate().map(|(index, word)| form(index + 1, word)).collect::<String>()
+            OTHER
+                .split(' ')
+                .enumerate()
+                .map(|(index, word)| form(index + 1, word))
+                .collect::<String>()
         };
         for typed in [
             sheet(&|place, word| format!("{place:>4}  {word}\n")),
@@ -301,9 +323,15 @@ mod tests {
             sheet(&|place, word| format!("{place})\n{word};\n")),
             sheet(&|_, word| format!("{word},")),
             sheet(&|_, word| format!("\u{2022}\u{a0}{word}\u{200b}\r\n")),
-            sheet(&|place, word| format!("{place}.{} ", word.chars().take(4).collect::<String>().to_uppercase())),
+            sheet(&|place, word| {
+                format!("{place}.{} ", word.chars().take(4).collect::<String>().to_uppercase())
+            }),
         ] {
-            assert_eq!(read(&typed).map(|words| words.reveal().to_owned()), Ok(OTHER.to_owned()), "{typed:?}");
+            assert_eq!(
+                read(&typed).map(|words| words.reveal().to_owned()),
+                Ok(OTHER.to_owned()),
+                "{typed:?}"
+            );
             assert_eq!(count(&typed), 12, "{typed:?}");
         }
     }
@@ -311,21 +339,31 @@ mod tests {
     #[test]
     fn two_columns_that_both_begin_with_one_lose_no_word() {
         let words = format!("{OTHER} {OTHER}");
-        let numbered = words.split(' ').zip((1..=12).cycle()).map(|(word, place)| format!("{place}. {word}\n"));
+        let numbered = words
+            .split(' ')
+            .zip((1..=12).cycle())
+            .map(|(word, place)| format!("{place}. {word}\n"));
         assert_eq!(count(&numbered.collect::<String>()), 24);
     }
 
     #[test]
     fn a_sheet_is_read_with_its_heading_and_its_foot() {
         let words: Vec<&str> = OTHER.split(' ').collect();
-        let lines: String = (1..).zip(&words).map(|(place, word)| format!("{place:>4}  {word}\n")).collect();
-        let columns: String =
-            (0..6).map(|row| format!("{} {}  {} {}\n", row + 1, words[row], row + 7, words[row + 6])).collect();
+        let lines: String =
+            (1..).zip(&words).map(|(place, word)| format!("{place:>4}  {word}\n")).collect();
+        let columns: String = (0..6)
+            .map(|row| format!("{} {}  {} {}\n", row + 1, words[row], row + 7, words[row + 6]))
+            .collect();
         let foot = "\nAddress type BIP84 (native SegWit), birthday 2026-11-28, 24 hours\n";
         for entries in [lines, columns] {
-            let sheet =
-                format!("These 12 words are the wallet.\nWrite them down on paper, in this order.\n\n{entries}{foot}");
-            assert_eq!(read(&sheet).map(|words| words.reveal().to_owned()), Ok(OTHER.to_owned()), "{sheet}");
+            let sheet = format!(
+                "These 12 words are the wallet.\nWrite them down on paper, in this order.\n\n{entries}{foot}"
+            );
+            assert_eq!(
+                read(&sheet).map(|words| words.reveal().to_owned()),
+                Ok(OTHER.to_owned()),
+                "{sheet}"
+            );
             assert_eq!(count(&sheet), 12);
         }
         let misspelt = format!(
@@ -352,7 +390,9 @@ mod tests {
         assert_eq!(refused(ELECTRUM), BadWords::Electrum);
         // A test vector of Electrum, with the version of segwit.
         assert_eq!(
-            refused("wild father tree among universe such mobile favorite target dynamic credit identify"),
+            refused(
+                "wild father tree among universe such mobile favorite target dynamic credit identify"
+            ),
             BadWords::Electrum
         );
         assert!(!is_like_electrum(WORDS));
@@ -382,7 +422,11 @@ mod tests {
         assert_eq!(refused(&unspaced), BadWords::OtherLanguage(OtherLanguage::Chinese));
         let spanish = words_of(Language::Spanish);
         let misspelt = format!("x{spanish}");
-        assert_eq!(refused(&misspelt), BadWords::OtherLanguage(OtherLanguage::Spanish), "with a word that no list has");
+        assert_eq!(
+            refused(&misspelt),
+            BadWords::OtherLanguage(OtherLanguage::Spanish),
+            "with a word that no list has"
+        );
     }
 
     #[test]
@@ -397,6 +441,10 @@ mod tests {
             assert_eq!(refused(&"academic ".repeat(count)), form);
         }
         assert_eq!(refused(&format!("{OTHER} rosebud")), BadWords::Passphrase(12));
-        assert!(refused(&format!("{OTHER} rosebud")).to_string().contains("passphrase (25th word) is not supported"));
+        assert!(
+            refused(&format!("{OTHER} rosebud"))
+                .to_string()
+                .contains("passphrase (25th word) is not supported")
+        );
     }
 }

@@ -7,7 +7,8 @@ use bitcoin::{Amount, OutPoint, ScriptBuf, Sequence, TxIn, TxOut, Witness, trans
 
 use super::*;
 
-/// A transaction that spends the first output of each parent, with `bytes` bytes of witness in each input.
+/// A transaction that spends the first output of each parent, with `bytes` bytes of witness in each
+/// input.
 fn spends(parents: &[Txid], bytes: usize) -> Transaction {
     let input = |txid: &Txid| TxIn {
         previous_output: OutPoint { txid: *txid, vout: 0 },
@@ -41,7 +42,8 @@ fn line_of(count: usize, bytes: usize) -> Vec<Transaction> {
 
 /// A server that has these transactions and reports all others as deeply confirmed.
 fn told(has: &[Transaction]) -> impl Fn(&[Txid]) -> Result<RecentTransactions, ChainDown> {
-    let has: BTreeMap<Txid, Transaction> = has.iter().map(|tx| (tx.compute_txid(), tx.clone())).collect();
+    let has: BTreeMap<Txid, Transaction> =
+        has.iter().map(|tx| (tx.compute_txid(), tx.clone())).collect();
     move |asked| {
         let txs = asked.iter().filter_map(|txid| Some((*txid, has.get(txid)?.clone())));
         Ok(RecentTransactions { txs: txs.collect(), unknown: BTreeSet::new() })
@@ -58,7 +60,8 @@ fn all_ancestors_above_the_deep_blocks_are_found() {
     let line = line_of(4, 0);
     let beside = spends(&[deep(2)], 0);
     let tx = spends(&[line[3].compute_txid(), beside.compute_txid(), deep(3)], 0);
-    let Line { ancestors, is_whole } = found(&tx, &told(&[line.clone(), vec![beside.clone()]].concat()));
+    let Line { ancestors, is_whole } =
+        found(&tx, &told(&[line.clone(), vec![beside.clone()]].concat()));
     let ids: BTreeSet<Txid> = ancestors.iter().map(Transaction::compute_txid).collect();
     assert_eq!((ids.len(), is_whole), (5, true));
     assert!(line.iter().chain([&beside]).all(|tx| ids.contains(&tx.compute_txid())));
@@ -87,7 +90,11 @@ fn kept_ancestors_stay_within_the_relay_limits_of_nodes() {
         let line = line_of(count, bytes);
         let tx = spends(&[line[count - 1].compute_txid()], 0);
         let Line { ancestors, is_whole } = found(&tx, &told(&line));
-        assert_eq!((ancestors.len(), is_whole), (kept, kept == count), "{count} ancestors of {bytes} bytes");
+        assert_eq!(
+            (ancestors.len(), is_whole),
+            (kept, kept == count),
+            "{count} ancestors of {bytes} bytes"
+        );
         assert_eq!(ancestors.first(), line.last(), "the nearest ancestor is the first");
     }
 }

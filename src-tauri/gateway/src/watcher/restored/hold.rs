@@ -1,6 +1,6 @@
-//! The reason of the hold, which staff read before a restored copy sends anything. It names the acts of another copy.
-//! It names no waiting payouts, because staff may cancel them during the hold, and no remedy, because the panel and the
-//! command line have different ones.
+//! The reason of the hold, which staff read before a restored copy sends anything. It names the
+//! acts of another copy. It names no waiting payouts, because staff may cancel them during the
+//! hold, and no remedy, because the panel and the command line have different ones.
 
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_store::anomalies::AnomalyFilter;
@@ -18,7 +18,7 @@ const COUNTED_MAX: u32 = 5_000;
 
 /// A part of the reason.
 #[derive(Debug, thiserror::Error, Told)]
-pub(crate) enum HeldAfterScan {
+pub enum HeldAfterScan {
     #[error(
         "the wallet was restored from a backup, and the look found no transaction that was made after it; the last ones may not be in a block yet, so wait for a few blocks first"
     )]
@@ -46,18 +46,23 @@ pub(crate) enum HeldAfterScan {
     Missing { count: u64, ids: String },
 }
 
-/// Why the sender of a scanned copy holds. A copy from a backup always holds, since the old machine may still run. A
-/// copy from words continues (`None`) if nothing was found and nothing waits.
-pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<Telling>, StoreError> {
+/// Why the sender of a scanned copy holds. A copy from a backup always holds, since the old machine
+/// may still run. A copy from words continues (`None`) if nothing was found and nothing waits.
+pub fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<Telling>, StoreError> {
     let unsent = reader.unsent_payouts(COUNTED_MAX)?;
     let missing = reader.missing_payouts(COUNTED_MAX)?;
-    if restore.source == RestoreSource::Words && restore.unknown == 0 && unsent.is_empty() && missing.is_empty() {
+    if restore.source == RestoreSource::Words
+        && restore.unknown == 0
+        && unsent.is_empty()
+        && missing.is_empty()
+    {
         return Ok(None);
     }
     let mut reasons = match restore.source {
-        RestoreSource::Backup => {
-            after_backup(u64::from(restore.unknown), reader.twins_noticed_since_count(restore.begun_at)?)
-        }
+        RestoreSource::Backup => after_backup(
+            u64::from(restore.unknown),
+            reader.twins_noticed_since_count(restore.begun_at)?,
+        ),
         RestoreSource::Words if restore.unknown == 0 => vec![HeldAfterScan::OfWords],
         RestoreSource::Words => vec![HeldAfterScan::Found { count: u64::from(restore.unknown) }],
     };
@@ -72,19 +77,26 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<Te
     Ok(all.reduce(|first, next| HoldReason::Both { first, next }.telling()))
 }
 
-/// The reasons after a backup. `listed` transactions are in the list of twins; the other `unknown` ones are payments.
+/// The reasons after a backup. `listed` transactions are in the list of twins; the other `unknown`
+/// ones are payments.
 fn after_backup(unknown: u64, listed: u64) -> Vec<HeldAfterScan> {
     let made = match listed {
         0 => HeldAfterScan::NoneAfterBackup,
         count => HeldAfterScan::AfterBackup { count },
     };
     let payments = unknown.saturating_sub(listed);
-    std::iter::once(made).chain((payments > 0).then_some(HeldAfterScan::Payments { count: payments })).collect()
+    std::iter::once(made)
+        .chain((payments > 0).then_some(HeldAfterScan::Payments { count: payments }))
+        .collect()
 }
 
 /// Count of open anomalies that staff may refund.
 fn refundable(reader: &Reader<'_>) -> Result<u64, StoreError> {
-    let open = |kind| AnomalyFilter { kind, resolution: Some(Resolution::Open), ..AnomalyFilter::default() };
+    let open = |kind| AnomalyFilter {
+        kind,
+        resolution: Some(Resolution::Open),
+        ..AnomalyFilter::default()
+    };
     let reversed = reader.anomalies_count(&open(Some(AnomalyKind::ReversedPayment)))?;
     Ok(reader.anomalies_count(&open(None))?.saturating_sub(reversed))
 }
@@ -94,7 +106,8 @@ const fn noun(count: u64, one: &'static str, many: &'static str) -> &'static str
 }
 
 fn names(payouts: &[PayoutRow]) -> String {
-    let named: Vec<_> = payouts.iter().take(NAMED_MAX).map(|payout| payout.id.to_string()).collect();
+    let named: Vec<_> =
+        payouts.iter().take(NAMED_MAX).map(|payout| payout.id.to_string()).collect();
     match payouts.len().saturating_sub(NAMED_MAX) {
         0 => named.join(", "),
         _ => format!("{}, …", named.join(", ")),

@@ -11,7 +11,8 @@ async fn staff_accepts_no_less_than_they_saw() {
     let txid = world.pay(&payment, agreed_sats).await;
     let to = ReplaceTo::SameAddress { amount_sats: Some(1_000) };
     world.sandbox().replace(txid, Replace { fee_rate_sat_vb: None, to }, world.now_ms()).unwrap();
-    let accept = |agreed_sats| world.app.watcher.accept(payment.payment.id, Some(agreed_sats), "panel");
+    let accept =
+        |agreed_sats| world.app.watcher.accept(payment.payment.id, Some(agreed_sats), "panel");
     let refused = accept(agreed_sats).await.unwrap_err();
     assert!(matches!(refused, AcceptError::Less { .. }), "{refused}");
     assert_eq!(world.state(&payment), Underpaid);
@@ -61,7 +62,10 @@ async fn a_payment_confirmed_by_staff_has_the_time_of_acceptance() {
     let payment = world.payment().await;
     world.pay(&payment, 1_000).await;
     world.mine(1).await;
-    world.sandbox().set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() }).unwrap();
+    world
+        .sandbox()
+        .set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() })
+        .unwrap();
     world.advance_clock_ms(2 * HOUR_MS);
     let asked_at = world.gateway.clock.now();
     world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();

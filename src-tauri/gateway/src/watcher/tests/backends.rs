@@ -8,7 +8,9 @@ use bitcoin::Network;
 use bitcoin::constants::genesis_block;
 use rust_decimal::Decimal;
 use serde_json::Value;
-use tillgate_chain::{Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts};
+use tillgate_chain::{
+    Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts,
+};
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
@@ -22,7 +24,8 @@ use crate::testing::{HALF_AN_HOUR_MS, World};
 use crate::watcher::CancelError;
 use tillgate_chain::chain_wrapper::ChainWrapper;
 
-/// A backend that shows the sandbox's chain with fewer facts, or with the genesis block of another network.
+/// A backend that shows the sandbox's chain with fewer facts, or with the genesis block of another
+/// network.
 struct Other {
     chain: Arc<dyn Chain>,
     /// Whether the backend knows neither conflicts nor unconfirmed ancestors of transactions.
@@ -65,7 +68,8 @@ async fn world(is_blind: bool, genesis: Network) -> World {
 async fn a_fact_that_a_backend_cannot_tell_prevents_zero_conf() {
     for (is_blind, after_the_quiet_time) in [(false, Confirmed), (true, Unconfirmed)] {
         let world = world(is_blind, Network::Regtest).await;
-        let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        let up_to_50 =
+            PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
         let payment = world.payment_under(up_to_50).await;
         world.pay(&payment, payment.payment.amount_sats).await;
         assert_eq!(world.state(&payment), Unconfirmed);
@@ -86,7 +90,11 @@ async fn a_broadcast_refused_for_spent_inputs_makes_coins_gone() {
     world.look().await;
     assert_eq!(world.state(&payment), Unconfirmed, "the missing transaction may return");
     world.look().await;
-    assert_eq!(world.state(&payment), New, "its broadcast was refused because its inputs are spent");
+    assert_eq!(
+        world.state(&payment),
+        New,
+        "its broadcast was refused because its inputs are spent"
+    );
     let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
     assert!(receipts[0].gone);
 }
@@ -134,7 +142,9 @@ async fn coins_of_a_lost_chain_are_missing_and_new_ones_are_seen() {
 async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
     for blocks_come in [true, false] {
         let world = World::opened(tempfile::tempdir().unwrap()).await;
-        let world = world.with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
+        let world = world.with_chain(|chain| {
+            Arc::new(Other { chain, is_blind: false, genesis: Network::Signet })
+        });
         world.sandbox().mine(1, true, world.now_ms()).unwrap();
         world.look().await;
         assert_eq!(world.gateway.last_look.status().clock_warning(), None);
@@ -143,7 +153,16 @@ async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
         world.advance_clock_ms(70 * 60_000);
         world.look().await;
         assert_eq!(world.state(&payment), New);
-        assert!(world.gateway.last_look.status().clock_warning().unwrap().to_string().contains("set it right"));
+        assert!(
+            world
+                .gateway
+                .last_look
+                .status()
+                .clock_warning()
+                .unwrap()
+                .to_string()
+                .contains("set it right")
+        );
         let cancelled = world.app.watcher.cancel(payment.payment.id, "panel:ann").await;
         assert!(matches!(cancelled, Err(CancelError::TimeOver)), "{cancelled:?}");
         world.pay(&paid, paid.payment.amount_sats).await;
@@ -176,7 +195,11 @@ impl RateSource for Server {
     }
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
-        let quotes = vec![SourceQuote { currency: Currency::USD, price: Decimal::from(50_000), at: question.at }];
+        let quotes = vec![SourceQuote {
+            currency: Currency::USD,
+            price: Decimal::from(50_000),
+            at: question.at,
+        }];
         let server_time = Some(question.at.plus_ms(-self.1.load(SeqCst)));
         Box::pin(async move { Ok(SourceAnswer { quotes, server_time }) })
     }
@@ -186,11 +209,12 @@ impl RateSource for Server {
 async fn payments_close_by_server_time_when_the_clock_is_days_ahead() {
     const DAYS_MS: i64 = 3 * 24 * 3_600_000;
     let behind_ms = Arc::new(AtomicI64::new(0));
-    let sources: [Box<dyn RateSource>; 2] =
-        ["one", "two"].map(|name| -> Box<dyn RateSource> { Box::new(Server(name, Arc::clone(&behind_ms))) });
+    let sources: [Box<dyn RateSource>; 2] = ["one", "two"]
+        .map(|name| -> Box<dyn RateSource> { Box::new(Server(name, Arc::clone(&behind_ms))) });
     let rates = Rates::new(sources.into(), Settings::defaults(Environment::Test).rate_rules());
     let world = World::opened(tempfile::tempdir().unwrap()).await.with_rates(rates);
-    let world = world.with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
+    let world = world
+        .with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
     world.gateway.refresh_rates().await.unwrap();
     world.look().await;
     assert_eq!(
@@ -240,7 +264,11 @@ async fn a_shop_is_told_of_an_arrival_without_a_fee_rate() {
 
 /// Prices up to 50 USD need no confirmation and no quiet time.
 fn final_at_once() -> PolicySettings {
-    PolicySettings { zero_conf_up_to: Decimal::from(50), zero_conf_quiet_seconds: 0, ..PolicySettings::default() }
+    PolicySettings {
+        zero_conf_up_to: Decimal::from(50),
+        zero_conf_quiet_seconds: 0,
+        ..PolicySettings::default()
+    }
 }
 
 #[tokio::test]
@@ -258,7 +286,8 @@ async fn zero_conf_is_judged_by_the_estimate_of_the_look() {
         let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(sat_vb)), ..FaultsPatch::default() };
         world.sandbox().set_faults(faults).unwrap();
     };
-    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let up_to_50 =
+        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
     world.pay(&payment, payment.payment.amount_sats).await;
     estimate(50);
@@ -288,7 +317,11 @@ async fn our_broadcast_tells_a_conflict_that_a_backend_cannot_tell() {
     world.sandbox().mine(1, true, world.now_ms()).unwrap();
     world.look().await;
     world.look().await;
-    assert_eq!((world.state(&payment), is_seen()), (Confirmed, false), "the mempool has the transaction again");
+    assert_eq!(
+        (world.state(&payment), is_seen()),
+        (Confirmed, false),
+        "the mempool has the transaction again"
+    );
 }
 
 #[tokio::test]
@@ -306,7 +339,11 @@ async fn a_conflict_is_told_across_a_restart_until_it_ends() {
     world.look().await;
     world.look().await;
     let told = world.notified(&payment.payment.id);
-    let told: Vec<_> = told.iter().map(|body| (body["status"].as_str().unwrap(), &body["conflictSeen"])).collect();
+    let told: Vec<_> =
+        told.iter().map(|body| (body["status"].as_str().unwrap(), &body["conflictSeen"])).collect();
     let (none, seen) = (&Value::Null, &Value::Bool(true));
-    assert_eq!(told, [("UNCONFIRMED", none), ("CONFIRMED", none), ("CONFIRMED", seen), ("CONFIRMED", none)]);
+    assert_eq!(
+        told,
+        [("UNCONFIRMED", none), ("CONFIRMED", none), ("CONFIRMED", seen), ("CONFIRMED", none)]
+    );
 }

@@ -47,7 +47,10 @@ async fn a_long_look_is_stored_in_parts_and_continues_after_a_crash() {
     assert_eq!(part.looked_at, before.looked_at, "no look has ended");
     let status = world.gateway.last_look.status();
     assert!(status.catching_up.is_some_and(|it| it.to_string().contains("catches up")));
-    assert!(matches!(create_payment(&world).await, Err(CreateError::NotWatched(NotWatched::Behind(_)))));
+    assert!(matches!(
+        create_payment(&world).await,
+        Err(CreateError::NotWatched(NotWatched::Behind(_)))
+    ));
 
     let world = world.reopen().await;
     let (world, rest) = in_parts(world);
@@ -73,7 +76,11 @@ async fn a_scan_reports_its_progress_before_anything_is_stored() {
     assert!(world.app.watcher.look().await.is_err());
 
     let stored = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
-    assert_eq!((stored().state, stored().scanned_height), (RestoreState::Awaited, None), "no progress is stored yet");
+    assert_eq!(
+        (stored().state, stored().scanned_height),
+        (RestoreState::Awaited, None),
+        "no progress is stored yet"
+    );
     let by = Actor::command_line();
     let shown = ask(&world.app, ShowRestore {}, &by).await.unwrap().restore.unwrap();
     assert_eq!(shown.state, RestoreState::Scanning);
@@ -85,7 +92,11 @@ async fn a_scan_reports_its_progress_before_anything_is_stored() {
         "the best block of the backend, not of the backup"
     );
     let status = ask(&world.app, Status {}, &by).await.unwrap();
-    assert!(status.catching_up.is_some_and(|told| told.message.contains(&format!("block {looked_up_to} of"))));
+    assert!(
+        status
+            .catching_up
+            .is_some_and(|told| told.message.contains(&format!("block {looked_up_to} of")))
+    );
     assert_eq!(status.chain_height, looked_up_to);
 
     answers.allow(u32::MAX);

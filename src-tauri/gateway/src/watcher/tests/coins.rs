@@ -3,7 +3,8 @@
 use bitcoin::absolute::LockTime;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{
-    Amount, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, WPubkeyHash, Witness, transaction,
+    Amount, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, WPubkeyHash, Witness,
+    transaction,
 };
 use tillgate_chain::Broadcast;
 use tillgate_domain::payment::PaymentState::Confirmed;
@@ -36,7 +37,11 @@ fn outpoint(world: &World, payment: &PaymentRow, paid: Txid) -> OutPoint {
         let all = world.sandbox().changes_since(0, 10_000).unwrap().txs;
         all.into_iter().find(|view| view.txid == paid).unwrap().tx
     };
-    let vout = (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == payment.script).unwrap().0;
+    let vout = (0u32..)
+        .zip(&tx.output)
+        .find(|(_, output)| output.script_pubkey == payment.script)
+        .unwrap()
+        .0;
     OutPoint { txid: paid, vout }
 }
 
@@ -57,7 +62,10 @@ fn spend(world: &World, coin: OutPoint, pays: u64) -> Txid {
             script_pubkey: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()),
         }],
     };
-    assert_eq!(world.gateway.chain.broadcast(std::slice::from_ref(&tx)).unwrap(), Broadcast::Accepted);
+    assert_eq!(
+        world.gateway.chain.broadcast(std::slice::from_ref(&tx)).unwrap(),
+        Broadcast::Accepted
+    );
     tx.compute_txid()
 }
 
@@ -67,11 +75,17 @@ async fn a_coin_follows_its_transaction_and_its_current_spend() {
     let payment = world.payment_to(anybodys().to_p2wsh()).await;
     let paid = world.pay(&payment, payment.payment.amount_sats).await;
     let coin = the_coin(&world);
-    assert_eq!((coin.coin.outpoint, coin.coin.payment_seq), (outpoint(&world, &payment, paid), Some(payment.seq)));
+    assert_eq!(
+        (coin.coin.outpoint, coin.coin.payment_seq),
+        (outpoint(&world, &payment, paid), Some(payment.seq))
+    );
     assert_eq!((coin.position.as_str(), coin.block_height, coin.spent_by), ("mempool", None, None));
     world.mine(1).await;
     let height = world.sandbox().tip().unwrap().height;
-    assert_eq!((the_coin(&world).position.as_str(), the_coin(&world).block_height), ("block", Some(height)));
+    assert_eq!(
+        (the_coin(&world).position.as_str(), the_coin(&world).block_height),
+        ("block", Some(height))
+    );
     assert_eq!(world.state(&payment), Confirmed);
 
     let first = spend(&world, coin.coin.outpoint, 5_000);
@@ -118,13 +132,19 @@ async fn our_change_belongs_to_no_payment_and_follows_its_block() {
     world.sandbox().send(script.clone(), 60_000, world.now_ms()).unwrap();
     world.look().await;
     let coin = the_coin(&world);
-    assert_eq!((coin.coin.keychain, coin.coin.index, coin.coin.payment_seq), (Keychain::Internal, 3, None));
+    assert_eq!(
+        (coin.coin.keychain, coin.coin.index, coin.coin.payment_seq),
+        (Keychain::Internal, 3, None)
+    );
     assert_eq!((coin.coin.amount_sats, coin.position.as_str()), (60_000, "mempool"));
     world.mine(1).await;
     assert_eq!(the_coin(&world).position, "block");
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!((the_coin(&world).position.as_str(), the_coin(&world).block_height), ("absent", None));
+    assert_eq!(
+        (the_coin(&world).position.as_str(), the_coin(&world).block_height),
+        ("absent", None)
+    );
 }
 
 #[tokio::test]

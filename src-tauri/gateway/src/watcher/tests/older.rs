@@ -1,4 +1,5 @@
-//! Coins that are older than the payment whose address they pay: another copy of the wallet gave the address before.
+//! Coins that are older than the payment whose address they pay: another copy of the wallet gave
+//! the address before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +11,8 @@ use super::*;
 use crate::backend_tests::by_script::ByScript;
 use tillgate_chain::chain_wrapper::ChainWrapper;
 
-/// A chain after a reorganisation: blocks above `left_above` were removed, and a new block replaces the first of them.
+/// A chain after a reorganisation: blocks above `left_above` were removed, and a new block replaces
+/// the first of them.
 struct Reorganised {
     chain: Arc<dyn Chain>,
     /// 0 before the reorganisation.
@@ -59,9 +61,15 @@ async fn coins_from_before_an_address_was_given_pay_no_payment() {
     world.sandbox().send(script.clone(), 70_000, world.now_ms()).unwrap();
     world.mine(2).await;
     let payment = world.payment_to_index(index).await;
-    assert_eq!((payment.script.clone(), given_above(&world, &payment)), (script, Some(watched(&world).tip.height)));
+    assert_eq!(
+        (payment.script.clone(), given_above(&world, &payment)),
+        (script, Some(watched(&world).tip.height))
+    );
     world.look().await;
-    assert_eq!((world.state(&payment), world.reload_payment(&payment.payment.id).payment.paid_sats), (New, 0));
+    assert_eq!(
+        (world.state(&payment), world.reload_payment(&payment.payment.id).payment.paid_sats),
+        (New, 0)
+    );
     assert!(holds(&world) && world.chain_balance() == 70_000, "the coin belongs to the wallet");
     let coin = world.gateway.store.read(|reader| reader.coins()).unwrap()[0].coin;
     assert_eq!((coin.payment_seq, coin.keychain, coin.index), (None, Keychain::External, index));
@@ -73,7 +81,10 @@ async fn coins_from_before_an_address_was_given_pay_no_payment() {
     world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
-    assert_eq!(world.reload_payment(&payment.payment.id).payment.paid_sats, payment.payment.amount_sats);
+    assert_eq!(
+        world.reload_payment(&payment.payment.id).payment.paid_sats,
+        payment.payment.amount_sats
+    );
     assert_eq!(world.chain_balance(), 70_000 + payment.payment.amount_sats);
     world.check_ledger();
 }
@@ -92,7 +103,11 @@ async fn a_payment_moved_to_a_lower_block_by_a_reorganisation_counts() {
     left_above.store(tip - 5, Ordering::SeqCst);
     world.mine(1).await;
     assert_eq!(world.state(&first), Confirmed);
-    assert_eq!(given_above(&world, &first), Some(tip - 5), "later coins are compared with the lowered height");
+    assert_eq!(
+        given_above(&world, &first),
+        Some(tip - 5),
+        "later coins are compared with the lowered height"
+    );
     left_above.store(0, Ordering::SeqCst);
     world.pay(&second, second.payment.amount_sats).await;
     world.mine(1).await;

@@ -13,9 +13,17 @@ fn a_real_keyring_keeps_secrets() {
 fn only_a_slow_keyring_call_is_reported_as_waiting() {
     let (unlock, unlocked) = std::sync::mpsc::channel();
     // The report makes the person unlock the keyring.
-    let waited = on_its_own_thread(move || unlocked.recv(), Duration::from_millis(1), || unlock.send(()).unwrap());
+    let waited = on_its_own_thread(
+        move || unlocked.recv(),
+        Duration::from_millis(1),
+        || unlock.send(()).unwrap(),
+    );
     assert_eq!(waited.unwrap(), Ok(()));
-    let quick = on_its_own_thread(|| 7, Duration::from_secs(3_600), || panic!("a quick call must not be reported"));
+    let quick = on_its_own_thread(
+        || 7,
+        Duration::from_secs(3_600),
+        || panic!("a quick call must not be reported"),
+    );
     assert_eq!(quick.unwrap(), 7);
 }
 
@@ -29,7 +37,9 @@ fn a_locked_keyring_is_reported_as_locked() {
 fn under_a_keyring() {
     let (ours, theirs) = (Id::from_bytes([1; 20]), Id::from_bytes([2; 20]));
     let folder = tempfile::tempdir().unwrap();
-    let opened = |installation, coins| open(&SecretsLocation::Keyring, coins, installation, folder.path()).unwrap();
+    let opened = |installation, coins| {
+        open(&SecretsLocation::Keyring, coins, installation, folder.path()).unwrap()
+    };
     let production = opened(&ours, Coins::Production);
     assert_eq!(production.describe(), "the OS keyring");
     assert!(production.get(Purpose::WalletMnemonic).unwrap().is_none());
@@ -40,7 +50,9 @@ fn under_a_keyring() {
     let again = opened(&ours, Coins::Production);
     assert_eq!(again.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal(), "words");
     assert_eq!(again.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "new");
-    for (installation, environment) in [(&theirs, Environment::Production), (&ours, Environment::Test)] {
+    for (installation, environment) in
+        [(&theirs, Environment::Production), (&ours, Environment::Test)]
+    {
         let other = Keyring::new(installation, environment);
         assert!(
             other.get(Purpose::WalletMnemonic).unwrap().is_none(),
@@ -58,11 +70,14 @@ fn under_a_keyring() {
 fn under_a_locked_keyring() {
     let folder = tempfile::tempdir().unwrap();
     let installation = Id::from_bytes([1; 20]);
-    let refusal =
-        open(&SecretsLocation::Keyring, Coins::Production, &installation, folder.path()).err().unwrap().to_string();
+    let refusal = open(&SecretsLocation::Keyring, Coins::Production, &installation, folder.path())
+        .err()
+        .unwrap()
+        .to_string();
     assert!(refusal.contains("locked"), "{refusal}");
     assert!(refusal.contains("--secrets-file"), "{refusal}");
-    let sandbox = open(&SecretsLocation::Keyring, Coins::Sandbox, &installation, folder.path()).unwrap();
+    let sandbox =
+        open(&SecretsLocation::Keyring, Coins::Sandbox, &installation, folder.path()).unwrap();
     assert!(sandbox.describe().contains("secrets.json"), "{}", sandbox.describe());
 }
 
@@ -77,7 +92,8 @@ fn under_a_keyring_that_changes() {
     let (ours, folder) = (Id::from_bytes([1; 20]), tempfile::tempdir().unwrap());
     let opened = || open(&SecretsLocation::Keyring, Coins::Production, &ours, folder.path());
     let store = opened().unwrap();
-    let words = || store.get(Purpose::WalletMnemonic).unwrap().map(|words| words.reveal().to_owned());
+    let words =
+        || store.get(Purpose::WalletMnemonic).unwrap().map(|words| words.reveal().to_owned());
     store.set(Purpose::WalletMnemonic, &Secret::new("our words".to_owned())).unwrap();
     let behind = Keyring::new(&ours, Environment::Production);
 
@@ -91,7 +107,8 @@ fn under_a_keyring_that_changes() {
     dbus("Lock", "array:objpath:/org/freedesktop/secrets/collection/login");
     let refusal = store.get(Purpose::WalletMnemonic).unwrap_err().to_string();
     assert!(refusal.contains("locked") && !refusal.contains("words"), "{refusal}");
-    let refusal = store.set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap_err().to_string();
+    let refusal =
+        store.set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap_err().to_string();
     assert!(!refusal.contains("keys\""), "{refusal}");
     let refusal = opened().err().unwrap().to_string();
     assert!(refusal.contains("are stored in the OS keyring"), "{refusal}");

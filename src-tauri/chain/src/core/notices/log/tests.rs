@@ -43,7 +43,10 @@ fn only_messages_in_bitcoin_cores_format_are_read() {
     let txid = Txid::from_slice(&bytes).unwrap();
     assert_eq!(read(TOPIC, hash(b'C')), Some((Notice::Block, 9)));
     assert_eq!(read(TOPIC, hash(b'D')), Some((Notice::Block, 9)));
-    assert_eq!(read(TOPIC, with_number(b'A')), Some((Notice::Mempool(Change::Entered(txid), 770), 9)));
+    assert_eq!(
+        read(TOPIC, with_number(b'A')),
+        Some((Notice::Mempool(Change::Entered(txid), 770), 9))
+    );
     assert_eq!(read(TOPIC, with_number(b'R')), Some((Notice::Mempool(Change::Left(txid), 770), 9)));
     for (topic, body) in [
         (&b"hashtx"[..], hash(b'C')),
@@ -69,7 +72,11 @@ fn changes_since_a_list_come_once_and_without_gaps() {
     assert_eq!(numbers(heard.since(&mark, 11)), Some(Vec::new()));
     heard.take(entered(11), 9);
     heard.take(entered(13), 10);
-    assert_eq!(numbers(heard.since(&mark, 11)), None, "change 12 has no notice: a block removed it, or it was lost");
+    assert_eq!(
+        numbers(heard.since(&mark, 11)),
+        None,
+        "change 12 has no notice: a block removed it, or it was lost"
+    );
     assert_eq!(numbers(heard.since(&mark, 13)), Some(vec![13]), "a newer list holds 12");
 }
 
@@ -82,7 +89,10 @@ fn a_gap_a_new_connection_or_too_many_changes_need_a_new_list() {
         match what {
             "lost" => assert!(heard.take(entered(2), 7)),
             "again" => heard.begin(),
-            "ended" => assert!(heard.end(NoticeFault::Disconnected("it hung up".to_owned())), "notices fitted"),
+            "ended" => assert!(
+                heard.end(NoticeFault::Disconnected("it hung up".to_owned())),
+                "notices fitted"
+            ),
             _ => {
                 for (number, count) in (2..).zip(6..).take(FOLLOWED_MAX + 1) {
                     heard.take(entered(number), count);
@@ -125,7 +135,10 @@ fn a_node_that_changes_without_a_notice_is_silent() {
     let mark = heard.mark();
     assert!(!heard.compare(&listed(mark, 5, None), NO_PATIENCE));
     assert!(!heard.compare(&listed(mark, 5, Some((mark, 5))), NO_PATIENCE), "nothing changed");
-    assert!(!heard.compare(&listed(mark, 6, Some((mark, 5))), NO_PATIENCE), "the notice may still arrive");
+    assert!(
+        !heard.compare(&listed(mark, 6, Some((mark, 5))), NO_PATIENCE),
+        "the notice may still arrive"
+    );
     assert!(!heard.compare(&listed(mark, 6, Some((mark, 6))), PATIENCE));
     assert_eq!(heard.fault(), None);
     assert!(heard.compare(&listed(mark, 6, Some((mark, 6))), NO_PATIENCE));
@@ -148,8 +161,16 @@ fn a_block_notice_may_come_after_or_before_its_list() {
     assert!(!heard.compare(&new_block(mark), NO_PATIENCE));
     heard.take(Notice::Block, 0);
     let told = heard.mark();
-    assert!(!heard.compare(&listed(told, 9, Some((mark, 9))), NO_PATIENCE), "the notice came after the list");
-    assert!(!heard.compare(&Listed { is_same_tip: false, ..listed(told, 9, Some((mark, 9))) }, NO_PATIENCE));
+    assert!(
+        !heard.compare(&listed(told, 9, Some((mark, 9))), NO_PATIENCE),
+        "the notice came after the list"
+    );
+    assert!(
+        !heard.compare(
+            &Listed { is_same_tip: false, ..listed(told, 9, Some((mark, 9))) },
+            NO_PATIENCE
+        )
+    );
     assert!(!heard.compare(&listed(told, 9, Some((told, 9))), NO_PATIENCE), "no notice is missing");
     assert_eq!(heard.fault(), None);
 }
@@ -159,7 +180,10 @@ fn a_notice_of_a_future_change_is_from_another_node() {
     let mut heard = heard(&[40]);
     let mark = heard.mark();
     assert!(!heard.compare(&listed(mark, 41, None), NO_PATIENCE));
-    assert!(heard.compare(&listed(mark, 40, None), PATIENCE), "change 40 was announced, but is still to come");
+    assert!(
+        heard.compare(&listed(mark, 40, None), PATIENCE),
+        "change 40 was announced, but is still to come"
+    );
     assert_eq!(heard.fault(), Some(&NoticeFault::OtherNode));
     assert_eq!(heard.since(&mark, 40), None);
     assert!(!heard.distrust(), "the connection is given up already");

@@ -29,13 +29,14 @@ pub struct PayoutItem {
     pub currency: String,
     /// The network fee that the offer named.
     pub fee: BtcView,
-    /// The worth of `fee`: the difference of `total_worth` and `worth`. Absent in the answer of an older gateway.
+    /// The worth of `fee`: the difference of `total_worth` and `worth`. Absent in the answer of an
+    /// older gateway.
     pub fee_worth: Option<FiatView>,
-    /// The payout's share of the fee that was paid; absent until a transaction of this copy of the wallet made it SENT.
+    /// The payout's share of the fee that was paid; absent until a transaction of this copy of the
+    /// wallet made it SENT.
     pub fee_paid: Option<BtcView>,
     /// The sum of `amount` and `fee`.
     pub total: BtcView,
-    /// The worth of `total`.
     pub total_worth: FiatView,
     /// The payout's exchange rate, with 4 decimals.
     pub rate: String,

@@ -17,16 +17,16 @@ use crate::sender::{Payable, is_held_back, payable};
 use crate::settlement::twins::UnminedTwins;
 
 /// The facts that the items of all payouts share.
-pub(in crate::console) struct Shown<'a> {
+pub struct Shown<'a> {
     gateway: &'a Gateway,
     snapshot: Snapshot<'a>,
-    pub(super) tip_height: u32,
+    pub tip_height: u32,
     queue: Queue,
     twins: UnminedTwins,
 }
 
 impl<'a> Shown<'a> {
-    pub(in crate::console) fn of(
+    pub fn of(
         gateway: &'a Gateway,
         reader: &'a Reader<'a>,
         pages_base: &'a str,
@@ -40,7 +40,7 @@ impl<'a> Shown<'a> {
         })
     }
 
-    pub(in crate::console) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
+    pub fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
         let currency = row.currency;
         let being_given_up = self.being_given_up(row)?;
         let standing = Standing {
@@ -58,9 +58,13 @@ impl<'a> Shown<'a> {
             worth: FiatView::of(row.fiat_minor, currency),
             currency: currency.code().to_owned(),
             fee: BtcView::of_sats(row.network_fee_sats),
-            fee_paid: (row.booked_fee_sats != 0).then(|| BtcView::of(row.booked_fee_sats.saturating_neg())),
+            fee_paid: (row.booked_fee_sats != 0)
+                .then(|| BtcView::of(row.booked_fee_sats.saturating_neg())),
             total: BtcView::of_sats(row.amount_sats.saturating_add(row.network_fee_sats)),
-            fee_worth: Some(FiatView::of(row.fiat_total_minor.saturating_sub(row.fiat_minor), currency)),
+            fee_worth: Some(FiatView::of(
+                row.fiat_total_minor.saturating_sub(row.fiat_minor),
+                currency,
+            )),
             total_worth: FiatView::of(row.fiat_total_minor, currency),
             rate: row.rate.format(),
             rate_shown: row.rate.show(),
@@ -104,8 +108,8 @@ impl<'a> Shown<'a> {
         Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
     }
 
-    /// Whether the transaction of an approved payout must not be broadcast, because another copy of the wallet paid one
-    /// of the transaction's payouts.
+    /// Whether the transaction of an approved payout must not be broadcast, because another copy of
+    /// the wallet paid one of the transaction's payouts.
     fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         match row.txid.filter(|_| row.state == PayoutState::Queued) {
             Some(txid) => is_held_back(self.snapshot.reader, &txid),
@@ -113,7 +117,8 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The reason why no transaction is signed for a payout that another copy of the wallet may pay.
+    /// The reason why no transaction is signed for a payout that another copy of the wallet may
+    /// pay.
     fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Wait>, StoreError> {
         if row.state != PayoutState::Queued || row.batch_seq.is_some() {
             return Ok(None);
@@ -124,8 +129,9 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Whether a payout was abandoned and is not decided yet. Its newest transaction, or an ancestor of it, then pays
-    /// the coins back to this wallet, and no transaction that pays the payout is confirmed.
+    /// Whether a payout was abandoned and is not decided yet. Its newest transaction, or an
+    /// ancestor of it, then pays the coins back to this wallet, and no transaction that pays the
+    /// payout is confirmed.
     fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         let is_over = match row.state {
             PayoutState::Queued | PayoutState::Sent => false,
@@ -134,10 +140,14 @@ impl<'a> Shown<'a> {
         let Some(batch_seq) = row.batch_seq.filter(|_| !is_over) else { return Ok(false) };
         let versions = self.snapshot.reader.versions(batch_seq)?;
         // A payout that another copy of this wallet sent is not being abandoned.
-        let is_ours = row.txid.is_none_or(|txid| versions.iter().any(|version| version.txid == txid));
-        let is_paid =
-            versions.iter().any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);
-        let Some(newest) = versions.last().filter(|_| is_ours && !is_paid) else { return Ok(false) };
+        let is_ours =
+            row.txid.is_none_or(|txid| versions.iter().any(|version| version.txid == txid));
+        let is_paid = versions
+            .iter()
+            .any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);
+        let Some(newest) = versions.last().filter(|_| is_ours && !is_paid) else {
+            return Ok(false);
+        };
         Ok(!newest.pays || is_given_up(self.snapshot.reader, &newest.txid)?)
     }
 }

@@ -18,7 +18,12 @@ use crate::wallet::spend::DraftError;
 const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
 fn view(world: &World, id: &Id) -> PayoutView {
-    world.gateway.store.read(|reader| PayoutView::find(&world.gateway, reader, id)).unwrap().unwrap()
+    world
+        .gateway
+        .store
+        .read(|reader| PayoutView::find(&world.gateway, reader, id))
+        .unwrap()
+        .unwrap()
 }
 
 async fn with_coin() -> World {
@@ -45,11 +50,17 @@ async fn an_abandoned_payout_is_undecided_for_six_confirmations() {
     assert!(given_up.item.being_given_up);
     assert!(given_up.item.waits_for.unwrap().message.contains("or it was sent after all"));
     let step = given_up.history.iter().find(|step| step.step == PayoutStep::Sent).unwrap();
-    assert_eq!(step.btc_tx_id, paid_by, "the step names the transaction that sent the payout, not its replacement");
+    assert_eq!(
+        step.btc_tx_id, paid_by,
+        "the step names the transaction that sent the payout, not its replacement"
+    );
     world.mine(1).await;
     assert!(view(&world, &id).item.being_given_up, "one confirmation is not enough");
     world.mine(5).await;
-    assert!(!view(&world, &id).item.being_given_up, "after six confirmations the payout has failed");
+    assert!(
+        !view(&world, &id).item.being_given_up,
+        "after six confirmations the payout has failed"
+    );
 }
 
 #[tokio::test]
@@ -64,14 +75,21 @@ async fn the_history_names_the_actors_of_bump_and_abandon() {
     world.mine(6).await;
     let failed = view(&world, &id);
     let acts: Vec<_> = failed.history.iter().map(|step| (step.step, step.by.as_deref())).collect();
-    let (bumped, given_up) = ((PayoutStep::Bumped, Some("panel:bea")), (PayoutStep::Abandoned, Some("cli:cal")));
+    let (bumped, given_up) =
+        ((PayoutStep::Bumped, Some("panel:bea")), (PayoutStep::Abandoned, Some("cli:cal")));
     assert!(acts.contains(&bumped) && acts.contains(&given_up), "{acts:?}");
-    assert!(acts.contains(&(PayoutStep::Signed, None)) && acts.contains(&(PayoutStep::Failed, None)), "{acts:?}");
+    assert!(
+        acts.contains(&(PayoutStep::Signed, None)) && acts.contains(&(PayoutStep::Failed, None)),
+        "{acts:?}"
+    );
     assert!(failed.item.failed_time.is_some());
     world.pass_ms(3_600_000).await;
     assert_eq!(resend_any(&world.gateway, id).await.unwrap(), Some(1));
     let resent = view(&world, &id);
-    assert_eq!((resent.history, resent.item.failed_time), (failed.history, failed.item.failed_time));
+    assert_eq!(
+        (resent.history, resent.item.failed_time),
+        (failed.history, failed.item.failed_time)
+    );
 }
 
 #[tokio::test]
@@ -122,8 +140,8 @@ async fn an_offer_names_an_earlier_payout_preferably_an_approved_one() {
     );
 }
 
-/// A gateway with three coins of 20,000 satoshis, at a fee rate of 190 sat/vB. An input then costs 12,920 satoshis,
-/// more than half of its coin.
+/// A gateway with three coins of 20,000 satoshis, at a fee rate of 190 sat/vB. An input then costs
+/// 12,920 satoshis, more than half of its coin.
 async fn with_coins_not_worth_their_inputs() -> World {
     let world = World::new().await;
     world.make_wallet().await;
@@ -144,7 +162,10 @@ async fn a_payout_waits_if_coins_are_not_worth_their_fee() {
     world.pass_ms(31_000).await;
     world.pass_sender().await;
     let waits_for = view(&world, &id).item.waits_for.unwrap();
-    assert!(waits_for.message.contains("coins") && !waits_for.message.contains("it is sent at about"), "{waits_for}");
+    assert!(
+        waits_for.message.contains("coins") && !waits_for.message.contains("it is sent at about"),
+        "{waits_for}"
+    );
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     assert!(status.sender_waits_for.is_some_and(|why| why.message.contains("coins")));
 }
@@ -157,7 +178,10 @@ async fn coins_not_worth_their_fee_are_not_spendable() {
     let offer = ask(&world.app, request, &Actor::command_line()).await.unwrap();
     assert!(offer.item.balance_short);
     let info = ask(&world.app, WalletInfo {}, &Actor::command_line()).await.unwrap();
-    assert_eq!((info.spendable.text.as_str(), info.balance.text.as_str()), ("0.00000000", "0.00060000"));
+    assert_eq!(
+        (info.spendable.text.as_str(), info.balance.text.as_str()),
+        ("0.00000000", "0.00060000")
+    );
     assert_eq!(info.balance_worth.unwrap().text, "39.00", "at 65,000 US dollars");
     let calm = FaultsPatch { fee_rate_sat_vb: Some(None), ..FaultsPatch::default() };
     world.sandbox().set_faults(calm).unwrap();
@@ -171,7 +195,11 @@ async fn only_a_due_payout_waits_for_larger_coins() {
     let id = world.approved_payout(20_000).await;
     let too_heavy = WaitCause::SmallCoins.because(&DraftError::TooHeavy);
     world.gateway.sending.set_waits_for(Some(too_heavy.clone()));
-    assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.reason.clone()), "the payout is not due yet");
+    assert_ne!(
+        view(&world, &id).item.waits_for,
+        Some(too_heavy.reason.clone()),
+        "the payout is not due yet"
+    );
     world.pass_ms(31_000).await;
     assert_eq!(view(&world, &id).item.waits_for, Some(too_heavy.reason));
 }
@@ -180,12 +208,17 @@ async fn only_a_due_payout_waits_for_larger_coins() {
 async fn a_payout_is_not_delayed_by_one_that_waits_for_coins() {
     let world = with_coin().await;
     let base = "http://127.0.0.1:7421";
-    world.gateway.served.set(Served { api: format!("{base}/v2"), pages: format!("{base}/pay") }).unwrap();
+    world
+        .gateway
+        .served
+        .set(Served { api: format!("{base}/v2"), pages: format!("{base}/pay") })
+        .unwrap();
     let id = world.approved_payout(20_000).await;
     world.approved_payout(900_000_000).await;
     let waits_for = view(&world, &id).item.waits_for.unwrap();
     assert!(
-        waits_for.message.starts_with("it is sent at about 20") && !waits_for.message.contains("others"),
+        waits_for.message.starts_with("it is sent at about 20")
+            && !waits_for.message.contains("others"),
         "{waits_for}"
     );
 }

@@ -2,7 +2,7 @@
 
 use super::words::Texts;
 
-pub(in super::super) const ENGLISH: Texts = Texts {
+pub const ENGLISH: Texts = Texts {
     lang: "en",
     title: "Pay {} with Bitcoin",
     test_ribbon: "Test: these coins are worth nothing",

@@ -2,7 +2,7 @@
 
 use super::words::Texts;
 
-pub(in super::super) const FRENCH: Texts = Texts {
+pub const FRENCH: Texts = Texts {
     lang: "fr",
     title: "Payer {} en Bitcoin",
     test_ribbon: "Test : ces bitcoins ne valent rien",

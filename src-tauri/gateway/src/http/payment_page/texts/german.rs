@@ -2,7 +2,7 @@
 
 use super::words::Texts;
 
-pub(in super::super) const GERMAN: Texts = Texts {
+pub const GERMAN: Texts = Texts {
     lang: "de",
     title: "{} mit Bitcoin bezahlen",
     test_ribbon: "Test: Diese Coins sind nichts wert",

@@ -2,7 +2,7 @@
 
 use super::words::Texts;
 
-pub(in super::super) const JAPANESE: Texts = Texts {
+pub const JAPANESE: Texts = Texts {
     lang: "ja",
     title: "{} をビットコインで支払う",
     test_ribbon: "テスト：このコインに価値はありません",

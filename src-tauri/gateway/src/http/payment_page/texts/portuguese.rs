@@ -2,7 +2,7 @@
 
 use super::words::Texts;
 
-pub(in super::super) const PORTUGUESE: Texts = Texts {
+pub const PORTUGUESE: Texts = Texts {
     lang: "pt",
     title: "Pagar {} com Bitcoin",
     test_ribbon: "Teste: estas moedas não valem nada",

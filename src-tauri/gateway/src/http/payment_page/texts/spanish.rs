@@ -2,7 +2,7 @@
 
 use super::words::Texts;
 
-pub(in super::super) const SPANISH: Texts = Texts {
+pub const SPANISH: Texts = Texts {
     lang: "es",
     title: "Pagar {} con Bitcoin",
     test_ribbon: "Prueba: estas monedas no valen nada",

@@ -2,8 +2,9 @@
 
 /// The page's texts in one language. `{}` is a placeholder for a value.
 #[derive(Debug)]
-pub(in crate::http::payment_page) struct Texts {
-    /// The `lang` of the `html` element, and the first part of the language that a browser asks for.
+pub struct Texts {
+    /// The `lang` of the `html` element, and the first part of the language that a browser asks
+    /// for.
     pub lang: &'static str,
     pub title: &'static str,
     pub test_ribbon: &'static str,

@@ -23,8 +23,16 @@ async fn an_offer_is_approved_once() {
     assert!(record["currentTime"].as_str() > offer["currentTime"].as_str());
     let again = desk.approve(&id(&offer)).await;
     assert_eq!(again.codes(409), ["PAYOUT_NOT_PENDING"]);
-    assert_eq!(desk.get(&format!("{PAYOUTS}/{}", id(&offer))).await.text(), approved.text(), "nothing was changed");
-    assert_eq!(desk.shop.world.notified(&id(&offer).parse().unwrap()).len(), 0, "QUEUED is not notified");
+    assert_eq!(
+        desk.get(&format!("{PAYOUTS}/{}", id(&offer))).await.text(),
+        approved.text(),
+        "nothing was changed"
+    );
+    assert_eq!(
+        desk.shop.world.notified(&id(&offer).parse().unwrap()).len(),
+        0,
+        "QUEUED is not notified"
+    );
 }
 
 #[tokio::test]
@@ -65,7 +73,8 @@ async fn an_approval_wakes_the_sender() {
 #[tokio::test]
 async fn an_offer_can_be_approved_only_before_it_expires() {
     let desk = Desk::open().await;
-    let (in_time, late, later) = (desk.offer("0.001").await, desk.offer("0.001").await, desk.offer("0.001").await);
+    let (in_time, late, later) =
+        (desk.offer("0.001").await, desk.offer("0.001").await, desk.offer("0.001").await);
     let ends_at = desk.get_payout(&late).await["expirationTime"].as_str().unwrap().to_owned();
     let left = Timestamp::parse_iso(&ends_at).unwrap().ms() - desk.shop.world.now_ms();
     desk.shop.world.pass_ms((left / 1_000 - 30) * 1_000).await;
@@ -74,14 +83,21 @@ async fn an_offer_can_be_approved_only_before_it_expires() {
     desk.shop.world.pass_ms(32_000).await;
     let refused = desk.approve(&late).await;
     assert_eq!(refused.codes(409), ["PAYOUT_OFFER_EXPIRED"]);
-    assert!(refused.text().contains("with a new Idempotency-Key"), "the old key gets the first answer again");
+    assert!(
+        refused.text().contains("with a new Idempotency-Key"),
+        "the old key gets the first answer again"
+    );
     assert_eq!(desk.get_payout(&late).await["status"], "NEW", "the refusal changes nothing");
     outbox::commit(&desk.shop.world.gateway, None, |it| expire_due(it, it.now)).await.unwrap();
     for (offer, status) in [(&in_time, "QUEUED"), (&late, "EXPIRED"), (&later, "EXPIRED")] {
         assert_eq!(desk.get_payout(offer).await["status"], status);
     }
     assert_eq!(desk.approve(&late).await.codes(409), ["PAYOUT_OFFER_EXPIRED"]);
-    assert_eq!(desk.shop.world.notified(&late.parse().unwrap()).len(), 0, "EXPIRED is not notified");
+    assert_eq!(
+        desk.shop.world.notified(&late.parse().unwrap()).len(),
+        0,
+        "EXPIRED is not notified"
+    );
 }
 
 #[tokio::test]
@@ -135,7 +151,10 @@ async fn fifty_simultaneous_approvals_never_exceed_the_daily_limit() {
     let approved = all.join_all().await.into_iter().filter(|is_approved| *is_approved).count();
     assert_eq!(approved, 17);
     let limit = desk.get("/v2/payouts/limit").await.ok();
-    assert_eq!((limit["used"].to_string(), limit["available"].to_string()), ("0.01700000".into(), "0.00050000".into()));
+    assert_eq!(
+        (limit["used"].to_string(), limit["available"].to_string()),
+        ("0.01700000".into(), "0.00050000".into())
+    );
     let queued = desk.get(&format!("{PAYOUTS}?status=QUEUED")).await.ok();
     assert_eq!(queued["paginationInfo"]["itemsCount"], 17);
 }
@@ -150,14 +169,21 @@ async fn an_approval_above_the_daily_limit_names_no_field() {
     assert!(refused.json()[0].get("field").is_none());
     assert_eq!(desk.get_payout(&offer).await["status"], "NEW");
     desk.set("minPayoutBtc", "0.7").await;
-    assert_eq!(desk.approve(&offer).await.codes(400), ["PAYOUT_ABOVE_DAILY_LIMIT", "PAYOUT_BELOW_MINIMUM"]);
+    assert_eq!(
+        desk.approve(&offer).await.codes(400),
+        ["PAYOUT_ABOVE_DAILY_LIMIT", "PAYOUT_BELOW_MINIMUM"]
+    );
     desk.set("minPayoutBtc", "0.0001").await;
     desk.set("dailyLimitBtc", "1.2").await;
     desk.approve(&offer).await.ok();
     let limit: Value = desk.get("/v2/payouts/limit").await.ok();
     assert_eq!(limit["available"].to_string(), "0.00000000", "the limit itself may be used up");
     desk.set("dailyLimitBtc", "0").await;
-    assert_eq!(desk.get("/v2/payouts/limit").await.ok()["available"].to_string(), "0.00000000", "never negative");
+    assert_eq!(
+        desk.get("/v2/payouts/limit").await.ok()["available"].to_string(),
+        "0.00000000",
+        "never negative"
+    );
 }
 
 #[tokio::test]
@@ -167,11 +193,17 @@ async fn the_daily_limit_resets_at_midnight_utc() {
     let (first, second) = (desk.offer("0.7").await, desk.offer("0.7").await);
     desk.approve(&first).await.ok();
     let over = desk.ask(&wish_with("btcAmount", "0.7")).await;
-    assert_eq!((over.codes(400), over.fields()), (vec!["PAYOUT_ABOVE_DAILY_LIMIT".into()], vec!["btcAmount".into()]));
+    assert_eq!(
+        (over.codes(400), over.fields()),
+        (vec!["PAYOUT_ABOVE_DAILY_LIMIT".into()], vec!["btcAmount".into()])
+    );
     desk.approve(&second).await.codes(400);
     desk.pass_midnight().await;
     let limit = desk.get("/v2/payouts/limit").await.ok();
-    assert_eq!((limit["used"].to_string(), limit["available"].to_string()), ("0.00000000".into(), "1.00000000".into()));
+    assert_eq!(
+        (limit["used"].to_string(), limit["available"].to_string()),
+        ("0.00000000".into(), "1.00000000".into())
+    );
     desk.approve(&second).await.ok();
     assert_eq!(desk.get("/v2/payouts/limit").await.ok()["used"].to_string(), "0.70000000");
 }
@@ -184,7 +216,11 @@ async fn an_approval_needs_no_rate() {
     desk.shop.world.gateway.refresh_rates().await.unwrap();
     assert_eq!(desk.ask(&wish()).await.codes(503), ["RATE_UNAVAILABLE"]);
     assert_eq!(desk.get("/v2/payouts/limit?currency=USD").await.codes(503), ["RATE_UNAVAILABLE"]);
-    assert_eq!(desk.ask(&wish_with("address", "")).await.fields(), ["address"], "the client's own errors come first");
+    assert_eq!(
+        desk.ask(&wish_with("address", "")).await.fields(),
+        ["address"],
+        "the client's own errors come first"
+    );
     desk.approve(&offer).await.ok();
 }
 
@@ -196,11 +232,17 @@ async fn a_refund_is_approved_like_a_payout_while_its_coins_exist() {
     world.pass_ms(4 * HALF_AN_HOUR_MS).await;
     world.pay(&payment, 50_000).await;
     world.mine(2).await;
-    let anomaly = desk.shop.get("/v2/anomalies").await.ok()["items"][0]["anomalyId"].as_str().unwrap().to_owned();
+    let anomaly = desk.shop.get("/v2/anomalies").await.ok()["items"][0]["anomalyId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let request = RefundRequest::of_staff(anomaly.parse().unwrap(), super::ADDRESS, "cli:ann");
     let payout = refund(&world.gateway, request).await.unwrap().payout_id();
     let shown = desk.shop.get(&format!("/v2/anomalies/{anomaly}")).await.ok();
-    assert_eq!((&shown["resolution"], &shown["payoutId"]), (&json!("REFUNDING"), &json!(payout.to_string())));
+    assert_eq!(
+        (&shown["resolution"], &shown["payoutId"]),
+        (&json!("REFUNDING"), &json!(payout.to_string()))
+    );
     assert_eq!(desk.get_payout(&payout.to_string()).await["anomalyId"], json!(anomaly));
     let own = desk.key("own", "full", true).await;
     desk.approve_as(&own, &payout.to_string()).await.codes(404);
@@ -210,6 +252,10 @@ async fn a_refund_is_approved_like_a_payout_while_its_coins_exist() {
     desk.set("dailyLimitBtc", "0").await;
     let refused = desk.approve(&payout.to_string()).await;
     assert_eq!(refused.codes(409), ["REFUND_COINS_GONE"], "the coins are checked before the limit");
-    assert!(refused.text().contains("once the offer has lapsed the anomaly is open again"), "{}", refused.text());
+    assert!(
+        refused.text().contains("once the offer has lapsed the anomaly is open again"),
+        "{}",
+        refused.text()
+    );
     assert_eq!(desk.get_payout(&payout.to_string()).await["status"], "NEW");
 }

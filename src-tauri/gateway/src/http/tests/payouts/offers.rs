@@ -44,10 +44,16 @@ async fn an_offer_has_exact_amounts_and_get_returns_the_same_record() {
     let time = |field: &str| Timestamp::parse_iso(offer[field].as_str().unwrap()).unwrap();
     assert_eq!(time("expirationTime"), time("time").plus_ms(600_000));
     assert_eq!(offer["currentTime"].as_str().unwrap().len(), "2026-01-12T12:06:20.123Z".len());
-    for absent in ["approvalTime", "approvedBy", "sentTime", "btcTxId", "failureReason", "anomalyId"] {
+    for absent in
+        ["approvalTime", "approvedBy", "sentTime", "btcTxId", "failureReason", "anomalyId"]
+    {
         assert!(offer.get(absent).is_none(), "{absent}");
     }
-    assert_eq!(desk.shop.world.notified(&id(&offer).parse().unwrap()).len(), 0, "an offer is not notified");
+    assert_eq!(
+        desk.shop.world.notified(&id(&offer).parse().unwrap()).len(),
+        0,
+        "an offer is not notified"
+    );
 }
 
 #[tokio::test]
@@ -96,7 +102,7 @@ async fn fees_follow_the_estimate_between_floor_and_cap() {
     assert_eq!(fee().await, "0.00000282", "without a backend the last known estimate counts");
 }
 
-pub(super) async fn ask_once(desk: &Desk, path: &str, once: &str, body: &serde_json::Value) -> Answer {
+pub async fn ask_once(desk: &Desk, path: &str, once: &str, body: &serde_json::Value) -> Answer {
     let request = desk.shop.request(Method::POST, path).header(AUTHORIZATION, &desk.key);
     let request = request.header(CONTENT_TYPE, "application/json").header("Idempotency-Key", once);
     desk.shop.send(request.body(body.to_string().into()).unwrap()).await
@@ -108,27 +114,37 @@ async fn simultaneous_equal_requests_make_one_payout() {
     let mut twins = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let desk = std::sync::Arc::clone(&desk);
-        twins.spawn(async move { ask_once(&desk, "/v2/payouts?autoApprove=1", "k", &wish()).await.text() });
+        twins.spawn(async move {
+            ask_once(&desk, "/v2/payouts?autoApprove=1", "k", &wish()).await.text()
+        });
     }
     let answers = twins.join_all().await;
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     assert_eq!(desk.count().await, 1);
-    for (path, body) in [(PAYOUTS, wish()), ("/v2/payouts?autoApprove=1", wish_with("comment", "other"))] {
+    for (path, body) in
+        [(PAYOUTS, wish()), ("/v2/payouts?autoApprove=1", wish_with("comment", "other"))]
+    {
         assert_eq!(ask_once(&desk, path, "k", &body).await.codes(409), ["IDEMPOTENCY_KEY_REUSED"]);
     }
     // A failed request frees its key. Payments and payouts do not share idempotency keys.
     ask_once(&desk, PAYOUTS, "l", &wish_with("btcAmount", "0")).await.codes(400);
     ask_once(&desk, PAYOUTS, "l", &wish()).await.ok();
     ask_once(&desk, super::super::shop::NEW, "k", &super::super::shop::order()).await.ok();
-    assert_eq!(ask_once(&desk, PAYOUTS, &"k".repeat(256), &wish()).await.fields(), ["Idempotency-Key"]);
+    assert_eq!(
+        ask_once(&desk, PAYOUTS, &"k".repeat(256), &wish()).await.fields(),
+        ["Idempotency-Key"]
+    );
 }
 
 #[tokio::test]
 async fn an_estimate_equals_the_offer_and_stores_nothing() {
     let desk = Desk::open().await;
     let offer = desk.ask(&wish()).await.ok();
-    let estimate = desk.get("/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD").await.ok();
-    for field in ["btcAmount", "currency", "fiatAmount", "fiatTotalAmount", "networkFeeBtc", "exchangeRate"] {
+    let estimate =
+        desk.get("/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD").await.ok();
+    for field in
+        ["btcAmount", "currency", "fiatAmount", "fiatTotalAmount", "networkFeeBtc", "exchangeRate"]
+    {
         assert_eq!(estimate[field].to_string(), offer[field].to_string(), "{field}");
     }
     assert_eq!(estimate.as_object().unwrap().len(), 6);
@@ -136,7 +152,8 @@ async fn an_estimate_equals_the_offer_and_stores_nothing() {
     assert_eq!(fiat.to_string(), estimate.to_string());
     // A Taproot output is 12 bytes larger.
     let taproot = "bcrt1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqc8gma6";
-    let path = format!("/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD&address={taproot}");
+    let path =
+        format!("/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD&address={taproot}");
     assert_eq!(desk.get(&path).await.ok()["networkFeeBtc"].to_string(), "0.00000306");
     assert_eq!(desk.count().await, 1);
     for (query, fields) in [

@@ -98,8 +98,12 @@ async fn the_older_name_of_a_filter_works_and_is_deprecated() {
     let old = desk.get(&format!("{PAYOUTS}?transactionId={txid}")).await;
     assert_eq!(old.ok()["items"], json!([]));
     assert!(old.headers.contains_key("deprecation"));
-    assert!(desk.get(&format!("{PAYOUTS}?transactionId=x")).await.headers.contains_key("deprecation"));
-    assert!(!desk.get(&format!("{PAYOUTS}?btcTxId={txid}")).await.headers.contains_key("deprecation"));
+    assert!(
+        desk.get(&format!("{PAYOUTS}?transactionId=x")).await.headers.contains_key("deprecation")
+    );
+    assert!(
+        !desk.get(&format!("{PAYOUTS}?btcTxId={txid}")).await.headers.contains_key("deprecation")
+    );
 }
 
 #[tokio::test]
@@ -112,9 +116,22 @@ async fn the_limit_is_shown_in_btc_and_the_merchants_currencies() {
     }
     // 8,024.6907 USD are rounded up, 56,975.3093 down.
     let usd = desk.get("/v2/payouts/limit?currency=USD").await.text();
-    assert_eq!(usd, r#"{"used":8024.70,"available":56975.30,"minPayoutAmount":6.50,"currency":"USD"}"#);
-    for query in ["?currency=XXX", "?currency=usd", "?currency=", "?currency=USD&currency=EUR", "?currency=CHF"] {
-        assert_eq!(desk.get(&format!("/v2/payouts/limit{query}")).await.fields(), ["currency"], "{query}");
+    assert_eq!(
+        usd,
+        r#"{"used":8024.70,"available":56975.30,"minPayoutAmount":6.50,"currency":"USD"}"#
+    );
+    for query in [
+        "?currency=XXX",
+        "?currency=usd",
+        "?currency=",
+        "?currency=USD&currency=EUR",
+        "?currency=CHF",
+    ] {
+        assert_eq!(
+            desk.get(&format!("/v2/payouts/limit{query}")).await.fields(),
+            ["currency"],
+            "{query}"
+        );
     }
 }
 
@@ -127,15 +144,20 @@ async fn a_failed_payout_uses_nothing_of_the_daily_limit() {
     assert_eq!(desk.get("/v2/payouts/limit").await.ok()["used"].to_string(), "0.00000000");
     assert_eq!(desk.approve(&offer).await.codes(409), ["PAYOUT_NOT_PENDING"]);
     let record = desk.get_payout(&offer).await;
-    assert_eq!((&record["status"], &record["failureReason"]), (&json!("FAILED"), &json!("cancelled by staff")));
+    assert_eq!(
+        (&record["status"], &record["failureReason"]),
+        (&json!("FAILED"), &json!("cancelled by staff"))
+    );
 }
 
 #[tokio::test]
 async fn a_resend_answers_whether_there_is_a_notification() {
     let desk = Desk::open().await;
     let offer = desk.offer("0.001").await;
-    let silent =
-        desk.ask(&wish_with("notificationUrl", Value::Null)).await.ok()["payoutId"].as_str().unwrap().to_owned();
+    let silent = desk.ask(&wish_with("notificationUrl", Value::Null)).await.ok()["payoutId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let resend = async |id: &str| desk.notify_as(&desk.key, id).await.ok()["value"].clone();
     assert_eq!(resend(&offer).await, 402);
     for id in [&offer, &silent] {
@@ -149,7 +171,8 @@ async fn a_resend_answers_whether_there_is_a_notification() {
     assert_eq!(told, [desk.get_payout(&offer).await], "the notification is what GET shows");
     assert!(told[0]["currentTime"].as_str() > before["currentTime"].as_str());
     let gateway = &desk.shop.world.gateway;
-    let any = crate::notifications::resend::resend_any(gateway, offer.parse().unwrap()).await.unwrap();
+    let any =
+        crate::notifications::resend::resend_any(gateway, offer.parse().unwrap()).await.unwrap();
     assert_eq!(any, Some(1), "staff can resend a record of any kind by its id");
     desk.ask(&wish()).await.ok();
 }

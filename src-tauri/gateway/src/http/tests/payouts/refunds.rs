@@ -21,7 +21,8 @@ impl Desk {
         world.pass_ms(4 * HALF_AN_HOUR_MS).await;
         world.customer_pays(&payment, LATE_SATS);
         world.mine(2).await;
-        let anomalies = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+        let anomalies =
+            world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
         anomalies[0].anomaly.id.to_string()
     }
 
@@ -48,12 +49,19 @@ async fn a_refund_by_the_shop_closes_the_anomaly() {
     assert_eq!((&asked["anomalyId"], &asked["comment"]), (&json!(anomaly), &json!("sent back")));
     assert_eq!((&asked["status"], asked["btcAmount"].as_f64()), (&json!("QUEUED"), Some(0.0005)));
     let shown = desk.anomaly(&anomaly).await;
-    assert_eq!((&shown["resolution"], &shown["payoutId"]), (&json!("REFUNDING"), &asked["payoutId"]));
+    assert_eq!(
+        (&shown["resolution"], &shown["payoutId"]),
+        (&json!("REFUNDING"), &asked["payoutId"])
+    );
     desk.shop.world.pass_ms(31_000).await;
     desk.shop.world.pass_sender().await;
     assert_eq!(desk.get_payout(&id(&asked)).await["status"], "SENT");
     assert_eq!(desk.anomaly(&anomaly).await["resolution"], "REFUNDED");
-    assert_eq!(desk.ask(&refund_of(&anomaly)).await.codes(409), ["ANOMALY_NOT_OPEN"], "an anomaly is refunded once");
+    assert_eq!(
+        desk.ask(&refund_of(&anomaly)).await.codes(409),
+        ["ANOMALY_NOT_OPEN"],
+        "an anomaly is refunded once"
+    );
 }
 
 #[tokio::test]
@@ -67,10 +75,16 @@ async fn a_refunds_amount_may_be_omitted_and_otherwise_must_match() {
     assert_eq!(other.fields(), ["fiatAmount"]);
     let both = with(with(refund_of(&anomaly), "btcAmount", "0.0005"), "fiatAmount", "1.00");
     assert_eq!(desk.ask(&both).await.fields(), ["fiatAmount"]);
-    assert_eq!(desk.ask(&with(refund_of(&anomaly), "btcAmount", "much")).await.fields(), ["btcAmount"]);
+    assert_eq!(
+        desk.ask(&with(refund_of(&anomaly), "btcAmount", "much")).await.fields(),
+        ["btcAmount"]
+    );
     assert_eq!(desk.count().await, 0, "nothing was stored");
-    let worth =
-        desk.get("/v2/estimate-payout/btc-to-fiat?btcAmount=0.0005&currency=USD").await.ok()["fiatAmount"].clone();
+    let worth = desk
+        .get("/v2/estimate-payout/btc-to-fiat?btcAmount=0.0005&currency=USD")
+        .await
+        .ok()["fiatAmount"]
+        .clone();
     let same = with(refund_of(&anomaly), "fiatAmount", worth);
     assert_eq!(desk.ask(&same).await.ok()["btcAmount"].as_f64(), Some(0.0005));
     let same = with(refund_of(&desk.late_coins().await), "btcAmount", "0.0005");
@@ -89,8 +103,14 @@ async fn a_refund_needs_an_open_anomaly_that_the_key_sees() {
     assert_eq!(as_own.codes(404), ["NOT_FOUND"], "the payment belongs to another key");
     let blind = desk.key("blind", "payouts.create", false).await;
     let as_blind = desk.post_as(&blind, PAYOUTS, refund_of(&anomaly).to_string()).await;
-    assert_eq!(as_blind.codes(403), ["PERMISSION_DENIED"], "refunding an anomaly needs payments.read");
-    dismiss(&desk.shop.world.gateway, anomaly.parse().unwrap(), "goods were sent", "cli:ann").await.unwrap();
+    assert_eq!(
+        as_blind.codes(403),
+        ["PERMISSION_DENIED"],
+        "refunding an anomaly needs payments.read"
+    );
+    dismiss(&desk.shop.world.gateway, anomaly.parse().unwrap(), "goods were sent", "cli:ann")
+        .await
+        .unwrap();
     assert_eq!(desk.ask(&refund_of(&anomaly)).await.codes(409), ["ANOMALY_NOT_OPEN"]);
     assert_eq!(desk.count().await, 0);
 }
@@ -105,9 +125,16 @@ async fn an_equal_approved_payout_bars_a_refund_and_is_not_named() {
     let refused = desk.ask(&refund_of(&anomaly)).await;
     assert_eq!(refused.codes(409), ["PAYOUT_PAID_BEFORE"]);
     for payout in [&offered, &approved] {
-        assert!(!refused.text().contains(&id(payout)), "the payout may belong to another key: {}", refused.text());
+        assert!(
+            !refused.text().contains(&id(payout)),
+            "the payout may belong to another key: {}",
+            refused.text()
+        );
     }
-    assert_eq!(desk.post(&format!("{PAYOUTS}?again=true"), &refund_of(&anomaly)).await.ok()["status"], "NEW");
+    assert_eq!(
+        desk.post(&format!("{PAYOUTS}?again=true"), &refund_of(&anomaly)).await.ok()["status"],
+        "NEW"
+    );
 }
 
 #[tokio::test]
@@ -115,7 +142,11 @@ async fn an_equal_offer_without_approval_bars_no_refund() {
     let desk = Desk::open().await;
     let anomaly = desk.late_coins().await;
     desk.ask(&json!({ "btcAmount": "0.0005", "currency": "USD", "address": ADDRESS })).await.ok();
-    assert_eq!(desk.ask(&refund_of(&anomaly)).await.ok()["status"], "NEW", "the other offer is not approved");
+    assert_eq!(
+        desk.ask(&refund_of(&anomaly)).await.ok()["status"],
+        "NEW",
+        "the other offer is not approved"
+    );
 }
 
 #[tokio::test]

@@ -30,8 +30,18 @@ async fn invalid_amounts_are_refused_by_name() {
         (wish_with("btcAmount", "1e400"), "btcAmount", "VALIDATION_FAILED", "too large"),
         (wish_with("btcAmount", json!([1])), "btcAmount", "VALIDATION_FAILED", "must be a number"),
         (wish_with("btcAmount", "0.001000001"), "btcAmount", "VALIDATION_FAILED", "8 decimals"),
-        (wish_with("btcAmount", "21000000.00000001"), "btcAmount", "VALIDATION_FAILED", "too large"),
-        (wish_with("btcAmount", "21000000"), "btcAmount", "PAYOUT_ABOVE_DAILY_LIMIT", "daily limit"),
+        (
+            wish_with("btcAmount", "21000000.00000001"),
+            "btcAmount",
+            "VALIDATION_FAILED",
+            "too large",
+        ),
+        (
+            wish_with("btcAmount", "21000000"),
+            "btcAmount",
+            "PAYOUT_ABOVE_DAILY_LIMIT",
+            "daily limit",
+        ),
         (wish_with("btcAmount", "0.00000293"), "btcAmount", "PAYOUT_BELOW_MINIMUM", "minimum"),
         (wish_with("btcAmount", "0.00009999"), "btcAmount", "PAYOUT_BELOW_MINIMUM", "minimum"),
         (in_fiat("0"), "fiatAmount", "VALIDATION_FAILED", "more than 0"),
@@ -42,7 +52,11 @@ async fn invalid_amounts_are_refused_by_name() {
         (in_fiat("1365000000001"), "fiatAmount", "VALIDATION_FAILED", "21000000"),
     ] {
         let answer = desk.ask(&asked).await;
-        assert_eq!((answer.codes(400), answer.fields()), (vec![code.to_owned()], vec![field.to_owned()]), "{asked}");
+        assert_eq!(
+            (answer.codes(400), answer.fields()),
+            (vec![code.to_owned()], vec![field.to_owned()]),
+            "{asked}"
+        );
         assert!(answer.text().contains(what), "{asked}: {}", answer.text());
     }
     desk.ask(&wish_with("btcAmount", "0.0001")).await.ok();
@@ -83,7 +97,8 @@ async fn an_address_of_this_wallet_is_refused() {
     let gateway = &desk.shop.world.gateway;
     assert!(gateway.store.read(|reader| reader.keychain(Keychain::Internal)).unwrap().is_some());
     let change = gateway.wallet.get().unwrap().change.script(3).unwrap();
-    let change = bitcoin::Address::from_script(&change, bitcoin::Network::Regtest).unwrap().to_string();
+    let change =
+        bitcoin::Address::from_script(&change, bitcoin::Network::Regtest).unwrap().to_string();
     for address in [payment["address"].as_str().unwrap(), &change] {
         let answer = desk.ask(&wish_with("address", address)).await;
         assert_eq!(answer.fields(), ["address"]);
@@ -106,9 +121,16 @@ async fn all_field_errors_of_a_payout_come_in_one_answer() {
         assert!(fields.iter().any(|named| named == field), "{field}: {fields:?}");
     }
     for url in ["shop", "ftp://shop.test", "http://u:p@shop.test/"] {
-        assert_eq!(desk.ask(&wish_with("notificationUrl", url)).await.fields(), ["notificationUrl"], "{url}");
+        assert_eq!(
+            desk.ask(&wish_with("notificationUrl", url)).await.fields(),
+            ["notificationUrl"],
+            "{url}"
+        );
     }
-    assert_eq!(desk.post_as(&desk.key, PAYOUTS, "[]".to_owned()).await.codes(400), ["MALFORMED_JSON"]);
+    assert_eq!(
+        desk.post_as(&desk.key, PAYOUTS, "[]".to_owned()).await.codes(400),
+        ["MALFORMED_JSON"]
+    );
     for field in ["comment", "notificationUrl"] {
         let record = desk.ask(&without(field)).await.ok();
         assert!(record.get(field).is_none(), "{field}");
@@ -125,7 +147,12 @@ async fn an_unknown_payout_id_is_404_and_a_missing_id_is_400() {
         desk.get(&path).await.codes(404);
     }
     desk.notify_as(&desk.key, &"0".repeat(40)).await.codes(404);
-    for body in [json!({}), json!({ "payoutId": null }), json!({ "payoutId": 1 }), json!({ "payoutId": ["x"] })] {
+    for body in [
+        json!({}),
+        json!({ "payoutId": null }),
+        json!({ "payoutId": 1 }),
+        json!({ "payoutId": ["x"] }),
+    ] {
         assert_eq!(desk.post("/v2/payouts/approve", &body).await.fields(), ["payoutId"], "{body}");
     }
 }
@@ -139,7 +166,10 @@ async fn a_key_is_limited_to_its_payout_permissions() {
     let approver = desk.key("approver", "payouts.approve", false).await;
     let wish = wish().to_string();
     for key in [&reader, &approver, &desk.shop.authorization] {
-        assert_eq!(desk.post_as(key, PAYOUTS, wish.clone()).await.codes(403), ["PERMISSION_DENIED"]);
+        assert_eq!(
+            desk.post_as(key, PAYOUTS, wish.clone()).await.codes(403),
+            ["PERMISSION_DENIED"]
+        );
     }
     for key in [&reader, &asker, &desk.shop.authorization] {
         assert_eq!(desk.approve_as(key, &offer).await.codes(403), ["PERMISSION_DENIED"]);
@@ -149,7 +179,8 @@ async fn a_key_is_limited_to_its_payout_permissions() {
     }
     assert_eq!(desk.count().await, 1, "nothing was stored");
     let estimate = "/v2/estimate-payout/btc-to-fiat?btcAmount=1&currency=USD".to_owned();
-    let paths = [PAYOUTS.to_owned(), format!("{PAYOUTS}/{offer}"), format!("{PAYOUTS}/limit"), estimate];
+    let paths =
+        [PAYOUTS.to_owned(), format!("{PAYOUTS}/{offer}"), format!("{PAYOUTS}/limit"), estimate];
     for path in &paths {
         for key in [&asker, &approver, &desk.shop.authorization] {
             desk.shop.get_as(key, path).await.codes(403);
@@ -172,7 +203,10 @@ async fn an_own_key_sees_and_approves_only_its_own_payouts() {
     desk.shop.get_as(&own, &format!("{PAYOUTS}/{theirs}")).await.codes(404);
     desk.notify_as(&own, &theirs).await.codes(404);
     let listed = desk.shop.get_as(&own, PAYOUTS).await.ok();
-    assert_eq!((&listed["paginationInfo"]["itemsCount"], &listed["items"][0]["payoutId"]), (&json!(1), &json!(its)));
+    assert_eq!(
+        (&listed["paginationInfo"]["itemsCount"], &listed["items"][0]["payoutId"]),
+        (&json!(1), &json!(its))
+    );
     assert_eq!(desk.count().await, 2);
     desk.approve_as(&own, &its).await.ok();
     let limit = desk.shop.get_as(&own, "/v2/payouts/limit").await.ok();
@@ -208,7 +242,9 @@ async fn offers_and_resends_count_toward_the_request_rate() {
             }
         }
     };
-    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused).await.expect("no 429 in a minute");
+    let refused = tokio::time::timeout(std::time::Duration::from_secs(60), refused)
+        .await
+        .expect("no 429 in a minute");
     assert_eq!(refused.codes(429), ["KEY_LIMIT"]);
     desk.notify_as(&desk.key, &offer).await.codes(429);
     desk.approve(&offer).await.ok();

@@ -15,7 +15,9 @@ async fn the_proxy_resolves_the_servers_name() {
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
     let (proxy, names) = socks::leading_to(server.base.trim_start_matches("http://")).await;
     // No resolver knows a name below `invalid`.
-    let quotes = ask_through(&mempool::SITE, "http://rates.invalid:8080", PATIENT, Some(proxy)).await.unwrap();
+    let quotes = ask_through(&mempool::SITE, "http://rates.invalid:8080", PATIENT, Some(proxy))
+        .await
+        .unwrap();
     assert_eq!(quotes[0].0.to_string(), "43753");
     assert_eq!(*names.lock().unwrap(), ["rates.invalid:8080"]);
 }
@@ -23,7 +25,9 @@ async fn the_proxy_resolves_the_servers_name() {
 #[tokio::test]
 async fn without_its_proxy_a_source_is_not_asked_at_all() {
     // An address that needs no resolver, and is not this machine's.
-    let failed = ask_through(&mempool::SITE, "http://192.0.2.1", PATIENT, Some(socks::gone())).await.unwrap_err();
+    let failed = ask_through(&mempool::SITE, "http://192.0.2.1", PATIENT, Some(socks::gone()))
+        .await
+        .unwrap_err();
     assert!(failed.why.message.contains("the proxy socks5h://127.0.0.1:"), "{}", failed.why);
     assert_eq!(failed.kind, NoAnswer::Unreachable);
 }
@@ -44,10 +48,13 @@ async fn a_proxys_refusal_is_reported() {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.write_all(bytes).await.unwrap();
             stream.shutdown().await.unwrap();
-            // Waits until the client closes the connection: closing it here with unread bytes would reset it.
+            // Waits until the client closes the connection: closing it here with unread bytes would
+            // reset it.
             let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
         });
-        let failed = ask_through(&mempool::SITE, "http://rates.invalid", PATIENT, Some(proxy)).await.unwrap_err();
+        let failed = ask_through(&mempool::SITE, "http://rates.invalid", PATIENT, Some(proxy))
+            .await
+            .unwrap_err();
         assert!(failed.why.message.contains(words), "{} for {bytes:?}", failed.why);
     }
 }

@@ -15,7 +15,11 @@ const COINGECKO: &str = include_str!("../fixtures/coingecko.json");
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
 
 /// The quotes read for these currencies: code, price, time in seconds.
-fn read(site: &Site, text: &str, codes: &[&str]) -> Result<Vec<(String, String, Option<i64>)>, String> {
+fn read(
+    site: &Site,
+    text: &str,
+    codes: &[&str],
+) -> Result<Vec<(String, String, Option<i64>)>, String> {
     let quotes = (site.read)(text, &currencies(codes)).map_err(|error| error.to_string())?;
     let shown = |quote: Quoted| {
         let at = quote.at.map(|at| at.ms() / 1_000);
@@ -35,16 +39,27 @@ fn krakens_answer_is_read_as_the_middle_between_bid_and_ask() {
         Ok(vec![quote("USD", "27712.05", None), quote("EUR", "727.5785", None)]),
         "a market that the answer lacks has no quote"
     );
-    assert!(read(&kraken::SITE, KRAKEN_ERROR, &["USD"]).unwrap_err().contains("EQuery:Unknown asset pair"));
+    assert!(
+        read(&kraken::SITE, KRAKEN_ERROR, &["USD"])
+            .unwrap_err()
+            .contains("EQuery:Unknown asset pair")
+    );
 }
 
 #[test]
 fn coinbases_answer_is_read_in_the_wanted_currencies_only() {
     assert_eq!(
         read(&coinbase::SITE, COINBASE, &["USD", "JPY", "ZAR"]),
-        Ok(vec![quote("USD", "4360.6", None), quote("JPY", "472848", None), quote("ZAR", "56943.87", None)])
+        Ok(vec![
+            quote("USD", "4360.6", None),
+            quote("JPY", "472848", None),
+            quote("ZAR", "56943.87", None)
+        ])
     );
-    assert!(read(&coinbase::SITE, r#"{"data":{"currency":"ETH","rates":{"USD":"1"}}}"#, &["USD"]).is_err());
+    assert!(
+        read(&coinbase::SITE, r#"{"data":{"currency":"ETH","rates":{"USD":"1"}}}"#, &["USD"])
+            .is_err()
+    );
 }
 
 #[test]
@@ -66,7 +81,11 @@ fn coingeckos_answer_is_read_with_its_time() {
     let answer = Ok(vec![quote("USD", "67187.3358936566", Some(1_711_356_300))]);
     assert_eq!(read(&coingecko::SITE, COINGECKO, &["USD", "EUR"]), answer);
     let null = COINGECKO.replace("67187.3358936566", "null");
-    assert_eq!(read(&coingecko::SITE, &null, &["USD"]), Ok(Vec::new()), "null means no price, and is no error");
+    assert_eq!(
+        read(&coingecko::SITE, &null, &["USD"]),
+        Ok(Vec::new()),
+        "null means no price, and is no error"
+    );
 }
 
 #[test]
@@ -74,11 +93,15 @@ fn mempools_answer_is_read_and_minus_one_is_no_price() {
     let without_euros = MEMPOOL.replace("40545", "-1");
     assert_eq!(
         read(&mempool::SITE, &without_euros, &["USD", "EUR", "JPY", "ZAR"]),
-        Ok(vec![quote("USD", "43753", Some(1_703_252_411)), quote("JPY", "6218915", Some(1_703_252_411))])
+        Ok(vec![
+            quote("USD", "43753", Some(1_703_252_411)),
+            quote("JPY", "6218915", Some(1_703_252_411))
+        ])
     );
 }
 
-/// For each site: an answer, the digits of one price in it, the price's currency, and whether the price is a string.
+/// For each site: an answer, the digits of one price in it, the price's currency, and whether the
+/// price is a string.
 const PRICES: [(&Site, &str, &str, &str, bool); 5] = [
     (&kraken::SITE, KRAKEN, "27712.00000", "USD", true),
     (&coinbase::SITE, COINBASE, "3645.16", "EUR", true),
@@ -93,9 +116,20 @@ fn an_invalid_price_is_never_read() {
         let written = if is_string { format!("\"{digits}\"") } else { digits.to_owned() };
         assert_eq!(text.matches(&written).count(), 1, "{}", site.name);
         assert_eq!(read(site, text, &[code]).unwrap().len(), 1);
-        for other in
-            ["0", "0.0", "-1.5", "1e5", "NaN", "Infinity", "", "5 5", "1,000", "99999999999999999999", "0.5", "true"]
-        {
+        for other in [
+            "0",
+            "0.0",
+            "-1.5",
+            "1e5",
+            "NaN",
+            "Infinity",
+            "",
+            "5 5",
+            "1,000",
+            "99999999999999999999",
+            "0.5",
+            "true",
+        ] {
             let read = read(site, &text.replace(digits, other), &[code]);
             assert!(read.is_err(), "{} takes {other:?} for {read:?}", site.name);
         }
@@ -135,14 +169,21 @@ fn an_answer_of_another_form_is_refused_as_a_whole() {
         }
     }
     let without_time = MEMPOOL.replace("time", "date");
-    assert!(read(&mempool::SITE, &without_time, &["USD"]).is_err(), "a price without its time is refused");
+    assert!(
+        read(&mempool::SITE, &without_time, &["USD"]).is_err(),
+        "a price without its time is refused"
+    );
     for (site, text, time) in [
         (&mempool::SITE, MEMPOOL, "1703252411"),
         (&coingecko::SITE, COINGECKO, "1711356300"),
         (&bitstamp::SITE, BITSTAMP, "1686068944"),
     ] {
         for other in ["-1", "1e9", "99999999999", "1.5", "null"] {
-            assert!(read(site, &text.replacen(time, other, 1), &["USD"]).is_err(), "{}: {other}", site.name);
+            assert!(
+                read(site, &text.replacen(time, other, 1), &["USD"]).is_err(),
+                "{}: {other}",
+                site.name
+            );
         }
     }
 }
@@ -160,7 +201,10 @@ fn an_answer_that_is_cut_off_anywhere_is_refused() {
 #[test]
 fn a_site_is_asked_only_for_its_currencies() {
     let asked = |site: &Site, codes: &[&str]| (site.path)(&currencies(codes));
-    assert_eq!(asked(&kraken::SITE, &["USD", "ZAR", "AUD"]).as_deref(), Some("/0/public/Ticker?pair=XBTUSD,XBTAUD"));
+    assert_eq!(
+        asked(&kraken::SITE, &["USD", "ZAR", "AUD"]).as_deref(),
+        Some("/0/public/Ticker?pair=XBTUSD,XBTAUD")
+    );
     for site in [&kraken::SITE, &bitstamp::SITE, &mempool::SITE] {
         assert_eq!(asked(site, &["ZAR"]), None, "{}", site.name);
     }

@@ -123,8 +123,11 @@ async fn the_age_of_a_cached_answer_is_added_to_the_servers_time() {
         ("date: Fri, 22 Dec 2023 13:40:11 GMT\r\nage: 60", Some(1_703_252_471_000)),
         ("date: at noon", None),
     ] {
-        let server = Server::answering(answer(format!("200 OK\r\nx: y\r\n{headers}").trim_end(), MEMPOOL)).await;
-        let (source, rules) = (live(&mempool::SITE, &server.base, PATIENT), rules(&["USD"], &["mempool"]));
+        let server =
+            Server::answering(answer(format!("200 OK\r\nx: y\r\n{headers}").trim_end(), MEMPOOL))
+                .await;
+        let (source, rules) =
+            (live(&mempool::SITE, &server.base, PATIENT), rules(&["USD"], &["mempool"]));
         let answered = source.ask(Question { at: ASKED_AT, rules: &rules }).await.unwrap();
         assert_eq!(answered.server_time.map(|time| time.ms()), told_ms, "{headers}");
     }
@@ -133,9 +136,15 @@ async fn the_age_of_a_cached_answer_is_added_to_the_servers_time() {
 #[tokio::test]
 async fn html_errors_and_compressed_answers_are_refused_with_a_reason() {
     for (bytes, words) in [
-        (answer("200 OK\r\ncontent-type: text/html", "<!DOCTYPE html><p>Soon back</p>"), "not the JSON"),
+        (
+            answer("200 OK\r\ncontent-type: text/html", "<!DOCTYPE html><p>Soon back</p>"),
+            "not the JSON",
+        ),
         (answer("200 OK", r#"{"time":1703252411,"USD":"43753"}"#), "is a string, not a number"),
-        (answer("200 OK", r#"{"time":1703252411,"USD":0}"#), "no price that one Bitcoin could have"),
+        (
+            answer("200 OK", r#"{"time":1703252411,"USD":0}"#),
+            "no price that one Bitcoin could have",
+        ),
         (answer("200 OK", r#"{"time":1703252411,"USD":4.3e4}"#), "not a plain decimal number"),
         (answer("200 OK", ""), "not the JSON"),
         (answer("200 OK\r\ncontent-encoding: gzip", "\u{1f}"), "compressed"),
@@ -155,10 +164,16 @@ async fn html_errors_and_compressed_answers_are_refused_with_a_reason() {
 #[tokio::test]
 async fn a_redirect_to_this_machine_is_not_followed() {
     let inner = Server::answering(answer("200 OK", MEMPOOL)).await;
-    for code in
-        ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect"]
-    {
-        let (why, _) = refusal(answer(&format!("{code}\r\nlocation: {}/api/v1/prices", inner.base), MEMPOOL)).await;
+    for code in [
+        "301 Moved Permanently",
+        "302 Found",
+        "303 See Other",
+        "307 Temporary Redirect",
+        "308 Permanent Redirect",
+    ] {
+        let (why, _) =
+            refusal(answer(&format!("{code}\r\nlocation: {}/api/v1/prices", inner.base), MEMPOOL))
+                .await;
         assert!(why.contains("redirects are not followed"), "{why}");
     }
     assert_eq!(inner.connections(), 0);
@@ -174,8 +189,15 @@ async fn the_header_retry_after_is_read() {
     assert_eq!(wait("429 Too Many Requests\r\nretry-after: 600").await, Some(600_000));
     assert_eq!(wait("503 Service Unavailable\r\nretry-after: 7").await, Some(7_000));
     let date = "date: Sun, 06 Nov 1994 08:00:00 GMT\r\nretry-after: Sun, 06 Nov 1994 08:10:00 GMT";
-    assert_eq!(wait(&format!("429 Too Many Requests\r\n{date}")).await, Some(600_000), "by the server's clock");
-    assert_eq!(wait("429 Too Many Requests\r\nretry-after: 99999999999999999999").await, Some(i64::MAX));
+    assert_eq!(
+        wait(&format!("429 Too Many Requests\r\n{date}")).await,
+        Some(600_000),
+        "by the server's clock"
+    );
+    assert_eq!(
+        wait("429 Too Many Requests\r\nretry-after: 99999999999999999999").await,
+        Some(i64::MAX)
+    );
     assert_eq!(wait("429 Too Many Requests\r\nretry-after: soon").await, None);
 }
 
@@ -246,8 +268,11 @@ async fn a_self_signed_certificate_is_refused() {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    let config =
+        config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("https://{}", listener.local_addr().unwrap());
@@ -266,8 +291,10 @@ async fn a_self_signed_certificate_is_refused() {
 async fn a_retry_after_of_one_source_does_not_stop_the_rates() {
     let busy = Server::answering(answer("429 Too Many Requests\r\nretry-after: 600", "")).await;
     let (base, _) = all_sites().await;
-    let sources: Vec<Box<dyn RateSource>> =
-        vec![Box::new(live(&mempool::SITE, &busy.base, PATIENT)), Box::new(live(&coinbase::SITE, &base, PATIENT))];
+    let sources: Vec<Box<dyn RateSource>> = vec![
+        Box::new(live(&mempool::SITE, &busy.base, PATIENT)),
+        Box::new(live(&coinbase::SITE, &base, PATIENT)),
+    ];
     let rates = Rates::new(sources, rules(&["USD"], &["mempool", "coinbase"]));
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("gateway.db")).unwrap();
@@ -298,7 +325,8 @@ async fn sources_are_asked_at_the_same_time() {
         })
         .await
     };
-    let sources = SITES.map(|site| Box::new(live(site, &server.base, PATIENT)) as Box<dyn RateSource>);
+    let sources =
+        SITES.map(|site| Box::new(live(site, &server.base, PATIENT)) as Box<dyn RateSource>);
     let rates = Rates::new(sources.into(), rules(&["USD"], &super::super::LIVE_SOURCES));
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("gateway.db")).unwrap();

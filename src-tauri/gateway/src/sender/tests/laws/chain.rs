@@ -1,4 +1,5 @@
-//! The chain's real history, read only from the sandbox, so that it is independent of the gateway's tables.
+//! The chain's real history, read only from the sandbox, so that it is independent of the gateway's
+//! tables.
 
 use std::collections::HashMap;
 
@@ -37,7 +38,8 @@ impl ChainSeen {
         self.spends.clear();
         for (txid, (tx, position)) in &self.txs {
             if let TxPosition::Block { height, .. } = position {
-                self.spends.extend(tx.input.iter().map(|input| (input.previous_output, (*txid, *height))));
+                self.spends
+                    .extend(tx.input.iter().map(|input| (input.previous_output, (*txid, *height))));
             }
         }
         self.order[known..].to_vec()
@@ -64,13 +66,18 @@ impl ChainSeen {
     }
 
     pub fn is_in_mempool(&self, txid: &Txid) -> bool {
-        self.txs.get(txid).is_some_and(|(_, position)| matches!(position, TxPosition::Mempool { .. }))
+        self.txs
+            .get(txid)
+            .is_some_and(|(_, position)| matches!(position, TxPosition::Mempool { .. }))
     }
 
     /// The transactions in blocks that pay a script exactly this amount, once for each such output.
     pub fn confirmed_payers(&self, script: &ScriptBuf, amount_sats: u64) -> Vec<Txid> {
         let pays = |tx: &Transaction| {
-            tx.output.iter().filter(|out| out.script_pubkey == *script && out.value.to_sat() == amount_sats).count()
+            tx.output
+                .iter()
+                .filter(|out| out.script_pubkey == *script && out.value.to_sat() == amount_sats)
+                .count()
         };
         self.all()
             .filter(|(_, _, position)| matches!(position, TxPosition::Block { .. }))
@@ -95,18 +102,22 @@ impl ChainSeen {
         sum
     }
 
-    /// Whether `tx` can no longer be mined: another transaction with six confirmations spends an input of `tx` or of an
-    /// unconfirmed ancestor. `more` finds ancestors that the sandbox never accepted.
-    pub fn is_ruled_out(&self, tx: &Transaction, more: &dyn Fn(&Txid) -> Option<Transaction>) -> bool {
+    /// Whether `tx` can no longer be mined: another transaction with six confirmations spends an
+    /// input of `tx` or of an unconfirmed ancestor. `more` finds ancestors that the sandbox never
+    /// accepted.
+    pub fn is_ruled_out(
+        &self,
+        tx: &Transaction,
+        more: &dyn Fn(&Txid) -> Option<Transaction>,
+    ) -> bool {
         let txid = tx.compute_txid();
         if self.height(&txid).is_some() {
             return false;
         }
         tx.input.iter().map(|input| input.previous_output).any(|outpoint| {
-            let is_spent = self
-                .spends
-                .get(&outpoint)
-                .is_some_and(|(spender, height)| *spender != txid && self.tip_height + 1 >= height + 6);
+            let is_spent = self.spends.get(&outpoint).is_some_and(|(spender, height)| {
+                *spender != txid && self.tip_height + 1 >= height + 6
+            });
             let parent = || match self.txs.get(&outpoint.txid) {
                 Some((parent, _)) => Some(parent.clone()),
                 None => more(&outpoint.txid),

@@ -2,26 +2,22 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use bitcoin::hashes::{Hash as _, sha256};
+use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Transaction, Txid};
-use tempfile::TempDir;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
-use tillgate_machine::entropy::{Entropy, NoEntropy};
+use tillgate_machine::entropy::Entropy;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch, Pay, Replace, ReplaceTo};
 use tillgate_store::Reader;
 use tillgate_store::batches::VersionRow;
 use tillgate_store::payouts::PayoutRow;
 
-use super::super::support::world_with_coins;
 use super::super::twins::twin_spending;
 use super::chain::ChainSeen;
-use super::runtime;
 use super::steps::{Mined, Step};
+use super::template::{Seeded, Template};
 use crate::funds;
 use crate::gateway::Wait;
 use crate::sender::{NamedRateError, ReplaceError, build, may_abandon, may_bump, may_send};
@@ -30,37 +26,6 @@ use crate::wallet::spend::Payee;
 
 /// Satoshis that [`Step::SendOnChange`] leaves for its second payout and both fees.
 const LEFT_SATS: u64 = 300_000;
-
-/// The files of a gateway with a wallet and two coins, to be copied for each history.
-pub struct Template(TempDir);
-
-impl Template {
-    pub fn new() -> Self {
-        let folder = runtime().block_on(async {
-            let (gateway, folder) = world_with_coins(2).await.into_gateway();
-            drop(gateway);
-            folder
-        });
-        Self(folder)
-    }
-}
-
-/// Reproducible random numbers from a seed.
-struct Seeded {
-    seed: u64,
-    given: AtomicU64,
-}
-
-impl Entropy for Seeded {
-    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
-        for chunk in bytes.chunks_mut(32) {
-            let given = self.given.fetch_add(1, Ordering::Relaxed);
-            let hash = sha256::Hash::hash(&[self.seed.to_le_bytes(), given.to_le_bytes()].concat());
-            chunk.copy_from_slice(&hash.to_byte_array()[..chunk.len()]);
-        }
-        Ok(())
-    }
-}
 
 /// A payout of this history.
 #[derive(Debug, Clone)]
@@ -82,7 +47,6 @@ pub struct History {
     pub payouts: Vec<Known>,
     /// Transactions that the other copy of the wallet signed.
     pub twins: BTreeMap<Txid, Transaction>,
-    /// Scripts of payments.
     pub customers_pay: BTreeSet<ScriptBuf>,
     is_chain_down: bool,
     /// Number of the sandbox's last change before the last look.
@@ -100,9 +64,10 @@ pub struct History {
 impl History {
     pub async fn begin(template: &Template, seed: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        copy(template.0.path(), folder.path());
-        let entropy = Arc::new(Seeded { seed, given: AtomicU64::new(0) });
-        let world = World::in_folder(folder).await.with_entropy(Arc::clone(&entropy) as Arc<dyn Entropy>);
+        template.copy_to(folder.path());
+        let entropy = Arc::new(Seeded::new(seed));
+        let world =
+            World::in_folder(folder).await.with_entropy(Arc::clone(&entropy) as Arc<dyn Entropy>);
         let customers_pay = world.gateway.store.read(|reader| reader.payment_scripts()).unwrap();
         let mut history = Self {
             world: Some(world),
@@ -128,12 +93,20 @@ impl History {
 
     /// Counts of events, to show that the laws were tested.
     pub fn happened(&self) -> [(&'static str, u64); 9] {
-        let count = |is: &dyn Fn(&Known) -> bool| self.payouts.iter().filter(|payout| is(payout)).count() as u64;
+        let count = |is: &dyn Fn(&Known) -> bool| {
+            self.payouts.iter().filter(|payout| is(payout)).count() as u64
+        };
         let seen = self.twins.keys().filter(|txid| self.chain.tx(txid).is_some()).count() as u64;
         [
             ("sent", count(&|payout| payout.state == PayoutState::Sent)),
-            ("failed after signing", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_some())),
-            ("failed before signing", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_none())),
+            (
+                "failed after signing",
+                count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_some()),
+            ),
+            (
+                "failed before signing",
+                count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_none()),
+            ),
             ("given up", count(&|payout| payout.is_given_up)),
             ("bumps", self.bumps.get()),
             ("sent at a named rate", self.sent_alone.get()),
@@ -165,7 +138,9 @@ impl History {
                 // An error means that the reorganisation would reach into the initial chain.
                 drop(self.world().sandbox().reorg(*depth, *keep, self.world().now_ms()));
             }
-            Step::Broadcasts(fault) => self.faults(FaultsPatch { broadcast: Some(*fault), ..FaultsPatch::default() }),
+            Step::Broadcasts(fault) => {
+                self.faults(FaultsPatch { broadcast: Some(*fault), ..FaultsPatch::default() })
+            }
             Step::KeysLocked(locked) => {
                 self.faults(FaultsPatch { keys_locked: Some(*locked), ..FaultsPatch::default() });
             }
@@ -179,11 +154,15 @@ impl History {
             Step::SendAt { which, fee_rate } => self.send_at(*which, *fee_rate).await,
             Step::Bump { which, fee_rate } => self.bump(*which, *fee_rate).await,
             Step::Abandon { which, all } => self.abandon(*which, *all).await,
-            Step::Release => drop(self.world().app.sender.release("cli:ann", None, true).await.unwrap()),
+            Step::Release => {
+                self.world().app.sender.release("cli:ann", None, true).await.unwrap();
+            }
             Step::ForcedTwin { sats, fee_rate } => self.forced_twin(*sats, *fee_rate).await,
             Step::ClockMoves { seconds } => self.clock_moves(*seconds).await,
             Step::Restart => self.restart().await,
-            Step::Twin { pays, shares, fee_rate, mined } => drop(self.twin(*pays, *shares, *fee_rate, *mined)),
+            Step::Twin { pays, shares, fee_rate, mined } => {
+                let _ = self.twin(*pays, *shares, *fee_rate, *mined);
+            }
             Step::Calm => self.ends_well().await,
         }
         self.check(has_looked).await;
@@ -222,11 +201,18 @@ impl History {
         let settings = gateway.settings.snapshot();
         let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
         let spendable_sats: u64 = coins.iter().map(|coin| coin.amount_sats).sum();
-        let Some(most_sats) = spendable_sats.checked_sub(LEFT_SATS).filter(|most| *most > LEFT_SATS) else { return };
+        let Some(most_sats) =
+            spendable_sats.checked_sub(LEFT_SATS).filter(|most| *most > LEFT_SATS)
+        else {
+            return;
+        };
         self.ask(most_sats, true).await;
         self.send().await;
         self.check(false).await;
-        self.faults(FaultsPatch { fee_rate_sat_vb: Some(Some(fee_rate_sat_vb)), ..FaultsPatch::default() });
+        self.faults(FaultsPatch {
+            fee_rate_sat_vb: Some(Some(fee_rate_sat_vb)),
+            ..FaultsPatch::default()
+        });
         self.ask(sats, true).await;
         self.send().await;
     }
@@ -235,28 +221,47 @@ impl History {
         let world = self.world();
         let payment = world.payment_to_wallet().await;
         let script = payment.script.clone();
-        let pay = Pay { script: script.clone(), amount_sats: sats, parts: 1, fee_rate_sat_vb: None, confirmations };
+        let pay = Pay {
+            script: script.clone(),
+            amount_sats: sats,
+            parts: 1,
+            fee_rate_sat_vb: None,
+            confirmations,
+        };
         world.sandbox().pay(pay, world.now_ms()).unwrap();
         self.customers_pay.insert(script);
     }
 
     fn customer_replaces(&self, which: usize, back: bool) {
-        let ours = |tx: &Transaction| tx.output.iter().any(|out| self.customers_pay.contains(&out.script_pubkey));
+        let ours = |tx: &Transaction| {
+            tx.output.iter().any(|out| self.customers_pay.contains(&out.script_pubkey))
+        };
         let paying: Vec<Txid> = self
             .chain
             .all()
-            .filter(|(txid, tx, _)| ours(tx) && self.chain.is_in_mempool(txid) && !self.twins.contains_key(*txid))
+            .filter(|(txid, tx, _)| {
+                ours(tx) && self.chain.is_in_mempool(txid) && !self.twins.contains_key(*txid)
+            })
             .map(|(txid, ..)| *txid)
             .collect();
         let Some(txid) = paying.get(which % paying.len().max(1)) else { return };
-        let to = if back { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats: None } };
+        let to =
+            if back { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats: None } };
         // Refused if the transaction is not a customer's or cannot be replaced.
-        drop(self.world().sandbox().replace(*txid, Replace { fee_rate_sat_vb: None, to }, self.world().now_ms()));
+        drop(self.world().sandbox().replace(
+            *txid,
+            Replace { fee_rate_sat_vb: None, to },
+            self.world().now_ms(),
+        ));
     }
 
     async fn ask(&mut self, sats: u64, is_approved: bool) {
         let world = self.world();
-        let id = if is_approved { world.approved_payout(sats).await } else { world.offered_payout(sats).await };
+        let id = if is_approved {
+            world.approved_payout(sats).await
+        } else {
+            world.offered_payout(sats).await
+        };
         let row = world.payout(&id);
         self.payouts.push(Known {
             id,
@@ -282,17 +287,27 @@ impl History {
 
     /// All versions of all batches.
     pub fn versions(&self) -> Vec<VersionRow> {
-        let batches: BTreeSet<i64> =
-            self.payouts.iter().filter_map(|payout| self.world().payout(&payout.id).batch_seq).collect();
+        let batches: BTreeSet<i64> = self
+            .payouts
+            .iter()
+            .filter_map(|payout| self.world().payout(&payout.id).batch_seq)
+            .collect();
         let store = &self.world().gateway.store;
-        batches.into_iter().flat_map(|batch| store.read(|reader| reader.versions(batch)).unwrap()).collect()
+        batches
+            .into_iter()
+            .flat_map(|batch| store.read(|reader| reader.versions(batch)).unwrap())
+            .collect()
     }
 
     fn mine_version(&self, which: usize) {
         let versions = self.versions();
         let Some(version) = versions.get(which % versions.len().max(1)) else { return };
         // Refused if the version is in a block already, or if its inputs are not in blocks.
-        drop(self.world().sandbox().mine_transactions(std::slice::from_ref(&version.tx), self.world().now_ms()));
+        drop(
+            self.world()
+                .sandbox()
+                .mine_transactions(std::slice::from_ref(&version.tx), self.world().now_ms()),
+        );
     }
 
     fn evict(&self, which: usize) {
@@ -333,9 +348,15 @@ impl History {
         let mut parents = BTreeMap::new();
         let versions = self.versions();
         for version in &versions {
-            let on = self.world().gateway.store.read(|reader| reader.live_batches_on(&version.txid)).unwrap();
+            let on = self
+                .world()
+                .gateway
+                .store
+                .read(|reader| reader.live_batches_on(&version.txid))
+                .unwrap();
             if !on.is_empty() {
-                let count = versions.iter().filter(|other| other.batch_seq == version.batch_seq).count();
+                let count =
+                    versions.iter().filter(|other| other.batch_seq == version.batch_seq).count();
                 parents.insert(version.batch_seq, count);
             }
         }
@@ -344,14 +365,17 @@ impl History {
 
     fn parents_gained_no_version(&self, parents: &BTreeMap<i64, usize>) {
         for (batch, count) in parents {
-            let now = self.world().gateway.store.read(|reader| reader.versions(*batch)).unwrap().len();
+            let now =
+                self.world().gateway.store.read(|reader| reader.versions(*batch)).unwrap().len();
             assert_eq!(now, *count, "a batch whose change is spent was replaced alone");
         }
     }
 
     async fn send_at(&self, which: usize, fee_rate: u32) {
         let store = &self.world().gateway.store;
-        let may = |known: &&Known| store.read(|reader| may_send(reader, &self.world().payout(&known.id))).is_ok();
+        let may = |known: &&Known| {
+            store.read(|reader| may_send(reader, &self.world().payout(&known.id))).is_ok()
+        };
         let able: Vec<&Known> = self.payouts.iter().filter(may).collect();
         let Some(payout) = self.pick(which, &able) else { return };
         let sent = self.world().send_at(payout.id, fee_rate).await;
@@ -362,7 +386,12 @@ impl History {
     async fn bump(&self, which: usize, fee_rate: Option<u32>) {
         let Some(payout) = self.one_of(which, may_bump) else { return };
         let parents = self.parents();
-        let bumped = self.world().app.sender.bump(payout.id, fee_rate, "cli:ann", &self.world().app.watcher).await;
+        let bumped = self
+            .world()
+            .app
+            .sender
+            .bump(payout.id, fee_rate, "cli:ann", &self.world().app.watcher)
+            .await;
         assert!(!matches!(&bumped, Err(ReplaceError::Send(_))), "{bumped:?}");
         self.parents_gained_no_version(&parents);
         self.bumps.set(self.bumps.get() + u64::from(bumped.is_ok()));
@@ -371,7 +400,8 @@ impl History {
     async fn abandon(&mut self, which: usize, all: bool) {
         let Some(payout) = self.one_of(which, may_abandon) else { return };
         let (id, parents) = (payout.id, self.parents());
-        let given_up = self.world().app.sender.abandon(id, all, "cli:ann", &self.world().app.watcher).await;
+        let given_up =
+            self.world().app.sender.abandon(id, all, "cli:ann", &self.world().app.watcher).await;
         assert!(!matches!(&given_up, Err(ReplaceError::Send(_))), "{given_up:?}");
         if !all {
             self.parents_gained_no_version(&parents);
@@ -383,11 +413,19 @@ impl History {
     }
 
     /// A payout by index: in 7 of 8 cases a payout that passes `may`, otherwise any.
-    fn one_of(&self, which: usize, may: fn(&Reader<'_>, &PayoutRow) -> Result<(), ReplaceError>) -> Option<&Known> {
+    fn one_of(
+        &self,
+        which: usize,
+        may: fn(&Reader<'_>, &PayoutRow) -> Result<(), ReplaceError>,
+    ) -> Option<&Known> {
         let store = &self.world().gateway.store;
-        let may =
-            |id: &Id| store.read(|reader| may(reader, &reader.payout(id)?.ok_or(ReplaceError::NoSuchPayout(*id))?));
-        let able: Vec<&Known> = self.payouts.iter().filter(|payout| may(&payout.id).is_ok()).collect();
+        let may = |id: &Id| {
+            store.read(|reader| {
+                may(reader, &reader.payout(id)?.ok_or(ReplaceError::NoSuchPayout(*id))?)
+            })
+        };
+        let able: Vec<&Known> =
+            self.payouts.iter().filter(|payout| may(&payout.id).is_ok()).collect();
         self.pick(which, &able)
     }
 
@@ -406,22 +444,39 @@ impl History {
         self.check(true).await;
         self.world().app.sender.release("cli:ann", None, true).await.unwrap();
         self.send().await;
-        let batch = self.payouts.last().and_then(|payout| self.world().payout(&payout.id).batch_seq);
+        let batch =
+            self.payouts.last().and_then(|payout| self.world().payout(&payout.id).batch_seq);
         let Some(batch) = batch else { return };
-        let inputs = self.world().gateway.store.read(|reader| reader.inputs_of_batch(batch)).unwrap();
-        self.instead += u64::from(twin.input.iter().any(|input| inputs.contains(&input.previous_output)));
+        let inputs =
+            self.world().gateway.store.read(|reader| reader.inputs_of_batch(batch)).unwrap();
+        self.instead +=
+            u64::from(twin.input.iter().any(|input| inputs.contains(&input.previous_output)));
     }
 
-    fn twin(&mut self, pays: Option<usize>, shares: Option<usize>, fee_rate: u32, mined: bool) -> Option<Transaction> {
-        let approved: Vec<&Known> = self.payouts.iter().filter(|payout| payout.is_approved).collect();
+    fn twin(
+        &mut self,
+        pays: Option<usize>,
+        shares: Option<usize>,
+        fee_rate: u32,
+        mined: bool,
+    ) -> Option<Transaction> {
+        let approved: Vec<&Known> =
+            self.payouts.iter().filter(|payout| payout.is_approved).collect();
         let payee = match pays.and_then(|which| approved.get(which % approved.len().max(1))) {
-            Some(payout) => Payee { script: payout.script.clone(), amount_sats: payout.amount_sats },
-            None => Payee { script: ScriptBuf::new_p2wsh(&bitcoin::WScriptHash::all_zeros()), amount_sats: 30_000 },
+            Some(payout) => {
+                Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }
+            }
+            None => Payee {
+                script: ScriptBuf::new_p2wsh(&bitcoin::WScriptHash::all_zeros()),
+                amount_sats: 30_000,
+            },
         };
         let world = self.world();
         let batches: Vec<i64> = self.payouts.iter().filter_map(|payout| payout.batch_seq).collect();
         let shared = match shares.and_then(|which| batches.get(which % batches.len().max(1))) {
-            Some(batch) => world.gateway.store.read(|reader| build::inputs_of(reader, *batch)).unwrap(),
+            Some(batch) => {
+                world.gateway.store.read(|reader| build::inputs_of(reader, *batch)).unwrap()
+            }
             None => Vec::new(),
         };
         let shared = &shared[..shared.len().min(1 + shares.unwrap_or_default() % 3)];
@@ -434,19 +489,5 @@ impl History {
         }
         self.twins.insert(twin.compute_txid(), twin.clone());
         Some(twin)
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            std::fs::create_dir(&target).unwrap();
-            std::fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
-            copy(&entry.path(), &target);
-        } else if entry.file_type().unwrap().is_file() {
-            std::fs::copy(entry.path(), &target).unwrap();
-        }
     }
 }

@@ -11,7 +11,8 @@ pub enum Step {
         sats: u64,
         confirmations: u32,
     },
-    /// The customer replaces an unconfirmed payment: by a transaction back to the customer, or to the same address.
+    /// The customer replaces an unconfirmed payment: by a transaction back to the customer, or to
+    /// the same address.
     CustomerReplaces {
         which: usize,
         back: bool,
@@ -27,7 +28,8 @@ pub enum Step {
     Pass,
     /// The clock advances 31 s, so that a batch is due; then a look and a pass of the sender run.
     Send,
-    /// Two payouts in a row. The first spends nearly all coins, so the second must spend its change, at `fee_rate`.
+    /// Two payouts in a row. The first spends nearly all coins, so the second must spend its
+    /// change, at `fee_rate`.
     SendOnChange {
         sats: u64,
         fee_rate: u64,
@@ -66,7 +68,8 @@ pub enum Step {
         all: bool,
     },
     Release,
-    /// Another copy's transaction pays a new payout in the mempool. Staff release the sender by force, and it sends.
+    /// Another copy's transaction pays a new payout in the mempool. Staff release the sender by
+    /// force, and it sends.
     ForcedTwin {
         sats: u64,
         fee_rate: u32,

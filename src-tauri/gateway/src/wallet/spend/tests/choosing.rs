@@ -31,7 +31,11 @@ fn the_oldest_coins_are_spent_first_and_unconfirmed_change_last() {
         (900_000, vec![old, middle, young, change]),
     ] {
         let payees = one(&mut purse, amount_sats);
-        assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&expected), "{amount_sats}");
+        assert_eq!(
+            spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()),
+            these(&expected),
+            "{amount_sats}"
+        );
     }
 }
 
@@ -50,7 +54,10 @@ fn a_coin_whose_fee_takes_more_than_half_of_it_is_not_spent() {
     let script = payees[0].script.clone();
     let payees = [Payee { script, amount_sats: 99_600 }];
     let refused = choose(&payees, &purse.at(RATE), [0; 32]);
-    assert!(matches!(refused, Err(DraftError::NotEnough { available_sats: 101_360, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(DraftError::NotEnough { available_sats: 101_360, .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -60,7 +67,8 @@ fn one_large_coin_is_preferred_to_many_small_ones() {
         purse.add(7_692, Some(1));
     }
     let large = purse.add(30_700_000, Some(4_000));
-    // At each of these rates a small coin is worth more than the fee of its input; at the highest rate, only just.
+    // At each of these rates a small coin is worth more than the fee of its input; at the highest
+    // rate, only just.
     for rate in [20, 50, 110] {
         let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
         let payees = [Payee { script, amount_sats: 100_000 }];
@@ -77,7 +85,8 @@ fn small_coins_are_not_added_only_to_make_change() {
         purse.add(1_400, Some(1));
     }
     let large = purse.add(1_000_000, Some(2));
-    let payees = [Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 998_800 }];
+    let payees =
+        [Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 998_800 }];
     let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
     assert_eq!((draft.inputs.len(), draft.inputs[0], draft.change), (1, large, None));
 }
@@ -93,11 +102,16 @@ fn the_inputs_cost_at_most_half_of_their_sum() {
             purse.add(amount_sats, Some(1));
         }
         let payee = purse.payee(1_500_000);
-        let Ok(draft) = choose(std::slice::from_ref(&payee), &purse.at(sat_vb(rate)), [0; 32]) else { continue };
+        let Ok(draft) = choose(std::slice::from_ref(&payee), &purse.at(sat_vb(rate)), [0; 32])
+        else {
+            continue;
+        };
         let inputs_sats = u64::from(rate) * 68 * draft.inputs.len() as u64;
         assert!(2 * inputs_sats <= sum_sats(&draft.inputs), "{inputs_sats} at {rate} sat/vB");
         cases += 1;
-        frugal += usize::from(draft.inputs.iter().all(|coin| coin.amount_sats >= 10 * 68 * u64::from(rate)));
+        frugal += usize::from(
+            draft.inputs.iter().all(|coin| coin.amount_sats >= 10 * 68 * u64::from(rate)),
+        );
     }
     assert!(cases > 200 && frugal > 0 && frugal < cases, "{frugal} of {cases}");
 }
@@ -112,7 +126,8 @@ fn large_coins_are_spent_if_many_small_ones_are_too_heavy() {
     let payees = one(&mut purse, 50_000_000);
     let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
     assert_eq!(spent(&draft), these(&large));
-    // All coins sum to 80,000,000 satoshis. Those that fit into one transaction do not reach 75,000,000.
+    // All coins sum to 80,000,000 satoshis. Those that fit into one transaction do not reach
+    // 75,000,000.
     let payees = one(&mut purse, 75_000_000);
     assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::TooHeavy));
 }
@@ -146,11 +161,18 @@ fn no_transaction_has_more_than_ten_unconfirmed_ancestors() {
     };
     let (six, five, four) = (change(300_000, 6), change(400_000, 5), change(200_000, 4));
     let _eleven = change(9_000_000, 11);
-    for (amount_sats, expected) in
-        [(150_000, vec![four]), (550_000, vec![four, five]), (450_000, vec![four, five]), (390_000, vec![four, five])]
-    {
+    for (amount_sats, expected) in [
+        (150_000, vec![four]),
+        (550_000, vec![four, five]),
+        (450_000, vec![four, five]),
+        (390_000, vec![four, five]),
+    ] {
         let payees = one(&mut purse, amount_sats);
-        assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&expected), "{amount_sats}");
+        assert_eq!(
+            spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()),
+            these(&expected),
+            "{amount_sats}"
+        );
     }
     let payees = one(&mut purse, 650_000);
     assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::WaitsForBlock));
@@ -163,8 +185,12 @@ fn no_transaction_has_more_than_ten_unconfirmed_ancestors() {
 #[test]
 fn a_payout_from_unconfirmed_change_pays_for_its_ancestors() {
     let mut purse = Purse::empty(17, AddressType::Bip84);
-    let change =
-        SpendableCoin { ancestors: 2, ancestors_vsize: 300, ancestors_fee_sats: 600, ..purse.coin(500_000, None) };
+    let change = SpendableCoin {
+        ancestors: 2,
+        ancestors_vsize: 300,
+        ancestors_fee_sats: 600,
+        ..purse.coin(500_000, None)
+    };
     purse.coins.push(change);
     let payees = one(&mut purse, 100_000);
     let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
@@ -179,8 +205,12 @@ fn a_payout_from_unconfirmed_change_pays_for_its_ancestors() {
 #[test]
 fn change_with_too_costly_ancestors_waits_for_a_block() {
     let mut purse = Purse::empty(18, AddressType::Bip84);
-    let change =
-        SpendableCoin { ancestors: 1, ancestors_vsize: 4_000, ancestors_fee_sats: 4_000, ..purse.coin(70_000, None) };
+    let change = SpendableCoin {
+        ancestors: 1,
+        ancestors_vsize: 4_000,
+        ancestors_fee_sats: 4_000,
+        ..purse.coin(70_000, None)
+    };
     purse.coins.push(change);
     let payees = one(&mut purse, 10_000);
     assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::WaitsForBlock));
@@ -204,7 +234,10 @@ fn change_below_the_dust_limit_goes_to_the_fee() {
         };
         assert_eq!(leaving(dust_sats).change.unwrap().amount_sats, dust_sats);
         let without = leaving(dust_sats - 1);
-        assert_eq!((without.change, without.fee_sats), (None, with_change.fee_sats + dust_sats - 1));
+        assert_eq!(
+            (without.change, without.fee_sats),
+            (None, with_change.fee_sats + dust_sats - 1)
+        );
     }
 }
 
@@ -223,10 +256,16 @@ fn the_fee_rate_is_at_least_one_satoshi_per_vbyte() {
 fn a_fee_pays_for_ancestors_and_outbids_every_version() {
     let fee = FeeWanted::at(sat_vb(10)).paying_for_ancestors(Paid { fee_sats: 300, vsize: 200 });
     assert_eq!(fee.sats(100), 1_000 + 1_700);
-    assert_eq!(FeeWanted::at(sat_vb(10)).paying_for_ancestors(Paid { fee_sats: 3_000, vsize: 200 }).sats(100), 1_000);
+    assert_eq!(
+        FeeWanted::at(sat_vb(10))
+            .paying_for_ancestors(Paid { fee_sats: 3_000, vsize: 200 })
+            .sats(100),
+        1_000
+    );
     let versions = [Paid { fee_sats: 9_000, vsize: 1_000 }, Paid { fee_sats: 6_000, vsize: 300 }];
     let fee = FeeWanted::at(sat_vb(10)).replacing(&versions);
-    // Slightly above the rate of the second version, and at least the fee of the first plus 1 sat/vB.
+    // Slightly above the rate of the second version, and at least the fee of the first plus 1
+    // sat/vB.
     assert_eq!((fee.sats(1_000), fee.sats(100)), (20_004, 9_100));
     assert_eq!(FeeWanted::at(sat_vb(10)).replacing(&[]), FeeWanted::at(sat_vb(10)));
 }
@@ -242,14 +281,26 @@ fn a_payee_that_cannot_be_paid_is_refused() {
     let payee = |script, amount_sats| Payee { script, amount_sats };
     let p2wpkh = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
     assert_eq!(refused(&[]), BadPayee::Nobody);
-    assert!(matches!(refused(&[payee(p2wpkh.clone(), 293)]), BadPayee::Dust { least_sats: 294, .. }));
+    assert!(matches!(
+        refused(&[payee(p2wpkh.clone(), 293)]),
+        BadPayee::Dust { least_sats: 294, .. }
+    ));
     assert!(matches!(refused(&[payee(p2wpkh.clone(), 0)]), BadPayee::Dust { .. }));
     assert!(matches!(refused(&[payee(ScriptBuf::new_op_return([1]), 1_000)]), BadPayee::Script(_)));
     assert!(matches!(refused(&[payee(ScriptBuf::new(), 1_000)]), BadPayee::Script(_)));
     let much = 21_000_000 * 100_000_000;
-    assert_eq!(refused(&[payee(p2wpkh.clone(), much), payee(p2wpkh.clone(), 294)]), BadPayee::TooMuch);
-    assert_eq!(refused(&[payee(p2wpkh.clone(), u64::MAX), payee(p2wpkh, u64::MAX)]), BadPayee::TooMuch);
-    assert!(matches!(choose_most(&[], &purse.at(RATE), [0; 32]), Err(DraftError::Payee(BadPayee::Nobody))));
+    assert_eq!(
+        refused(&[payee(p2wpkh.clone(), much), payee(p2wpkh.clone(), 294)]),
+        BadPayee::TooMuch
+    );
+    assert_eq!(
+        refused(&[payee(p2wpkh.clone(), u64::MAX), payee(p2wpkh, u64::MAX)]),
+        BadPayee::TooMuch
+    );
+    assert!(matches!(
+        choose_most(&[], &purse.at(RATE), [0; 32]),
+        Err(DraftError::Payee(BadPayee::Nobody))
+    ));
 }
 
 #[test]
@@ -263,7 +314,10 @@ fn a_coin_is_spent_once_even_if_it_is_named_twice() {
         Err(DraftError::NotEnough { available_sats: 100_000, .. })
     ));
     let required = Funding { required: &[coin], ..purse.at(RATE) };
-    assert!(matches!(choose(&payees, &required, [0; 32]), Err(DraftError::NotEnough { available_sats: 100_000, .. })));
+    assert!(matches!(
+        choose(&payees, &required, [0; 32]),
+        Err(DraftError::NotEnough { available_sats: 100_000, .. })
+    ));
     let twice = Funding { required: &[coin, coin], ..purse.at(RATE) };
     assert_eq!(choose(&payees, &twice, [0; 32]), Err(DraftError::Twice(coin.outpoint)));
 }
@@ -286,7 +340,10 @@ fn output_order_is_random_and_lock_time_is_near_the_tip() {
     }
     assert!(places.iter().all(|count| (180..320).contains(count)), "{places:?}");
     assert!((60..140).contains(&lower), "{lower}");
-    assert_eq!(choose(&payees, &purse.at(RATE), [5; 32]), choose(&payees, &purse.at(RATE), [5; 32]));
+    assert_eq!(
+        choose(&payees, &purse.at(RATE), [5; 32]),
+        choose(&payees, &purse.at(RATE), [5; 32])
+    );
 }
 
 #[test]

@@ -22,7 +22,9 @@ fn the_estimated_fee_is_exact_to_the_satoshi() {
         worst_sats = worst_sats.max((sum_sats(&draft.inputs) - out_sats).abs_diff(estimate_sats));
         cases += 1;
     }
-    eprintln!("an offer's fee against the fee paid, {cases} random cases: at most {worst_sats} satoshis apart");
+    eprintln!(
+        "an offer's fee against the fee paid, {cases} random cases: at most {worst_sats} satoshis apart"
+    );
     assert_eq!(worst_sats, 0);
 }
 
@@ -30,7 +32,8 @@ fn the_estimated_fee_is_exact_to_the_satoshi() {
 fn with_too_few_coins_the_fee_is_for_one_input_and_a_change() {
     for (address_type, vsize) in [(AddressType::Bip84, 141), (AddressType::Bip86, 142)] {
         let purse = Purse::empty(1, address_type);
-        let payee = Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 50_000 };
+        let payee =
+            Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 50_000 };
         let fee = fee_for_one(&payee, &purse.coins, sat_vb(3), address_type);
         assert_eq!((fee.fee_sats, fee.is_payable), (3 * vsize, false));
     }

@@ -15,7 +15,8 @@ fn drafted(address_type: AddressType) -> (Purse, Draft, Transaction) {
         purse.add(100_000, Some(height));
     }
     let payees = purse.payees(3, 100_000);
-    let payees: Vec<_> = payees.into_iter().map(|payee| Payee { amount_sats: 90_000, ..payee }).collect();
+    let payees: Vec<_> =
+        payees.into_iter().map(|payee| Payee { amount_sats: 90_000, ..payee }).collect();
     let draft = choose(&payees, &purse.funding(FEE), [3; 32]).unwrap();
     let tx = purse.signed(&draft, &FEE);
     (purse, draft, tx)
@@ -41,7 +42,10 @@ fn a_flipped_bit_of_any_signature_is_found() {
                 items[0][byte] ^= 1 << (bit % 8);
                 tx.input[input].witness = Witness::from_slice(&items);
                 let refused = judged(&purse, &draft, &tx);
-                assert!(matches!(refused, Err(CheckError::Script(which)) if which == input), "{refused:?}");
+                assert!(
+                    matches!(refused, Err(CheckError::Script(which)) if which == input),
+                    "{refused:?}"
+                );
             }
             let mut unsigned = tx.clone();
             unsigned.input[input].witness = Witness::new();
@@ -66,7 +70,10 @@ fn one_wrong_signature_among_hundreds_is_found() {
             items[0][20] ^= 1;
             tx.input[input].witness = Witness::from_slice(&items);
             let refused = check(&draft, &tx, purse.wallet, &FeeWanted::at(sat_vb(1)), CAP);
-            assert!(matches!(refused, Err(CheckError::Script(which)) if which == input), "{refused:?}");
+            assert!(
+                matches!(refused, Err(CheckError::Script(which)) if which == input),
+                "{refused:?}"
+            );
         }
     }
 }
@@ -112,7 +119,9 @@ fn a_change_that_is_not_ours_is_found() {
             draft.change.as_mut().unwrap().script = script.clone();
             let tx = sign(&draft, &words(7), purse.wallet).unwrap();
             let refused = judged(&purse, &draft, &tx);
-            assert!(matches!(refused, Err(CheckError::Change { script: found, .. }) if found == script));
+            assert!(
+                matches!(refused, Err(CheckError::Change { script: found, .. }) if found == script)
+            );
         }
     }
 }
@@ -125,7 +134,10 @@ fn any_changed_output_is_found() {
             |tx| tx.output.swap(0, 1),
             |tx| tx.output[1].script_pubkey = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()),
             |tx| drop(tx.output.pop()),
-            |tx| tx.output.push(TxOut { value: Amount::from_sat(1_000), script_pubkey: ScriptBuf::new() }),
+            |tx| {
+                tx.output
+                    .push(TxOut { value: Amount::from_sat(1_000), script_pubkey: ScriptBuf::new() })
+            },
         ];
         for change in changes {
             let mut tx = tx.clone();
@@ -178,7 +190,8 @@ fn other_inputs_version_sequence_or_lock_time_are_found() {
 #[test]
 fn a_fee_above_the_cap_or_off_the_wanted_fee_is_found() {
     let (purse, draft, tx) = drafted(AddressType::Bip84);
-    let at = |rate, cap| check(&draft, &tx, purse.wallet, &FeeWanted::at(sat_vb(rate)), sat_vb(cap));
+    let at =
+        |rate, cap| check(&draft, &tx, purse.wallet, &FeeWanted::at(sat_vb(rate)), sat_vb(cap));
     assert!(at(10, 10).is_ok());
     assert!(matches!(at(10, 9), Err(CheckError::Fee { .. })));
     assert!(matches!(at(9, 100), Err(CheckError::Fee { .. })));
@@ -198,8 +211,11 @@ fn a_replacement_may_pay_the_bip125_minimum_above_the_cap() {
     let payees = purse.payees(20, 30_000);
     let first = choose(&payees, &purse.at(sat_vb(50)), [0; 32]).unwrap();
     let fee = FeeWanted { replaced_sats: Some(first.fee_sats), ..FeeWanted::at(sat_vb(50)) };
-    let given_up =
-        to_ourselves(&Funding { required: &first.inputs, optional: &[], ..purse.funding(fee) }, [0; 32]).unwrap();
+    let given_up = to_ourselves(
+        &Funding { required: &first.inputs, optional: &[], ..purse.funding(fee) },
+        [0; 32],
+    )
+    .unwrap();
     assert!(given_up.fee_sats > 55 * given_up.vsize);
     let tx = sign(&given_up, &words(7), purse.wallet).unwrap();
     check(&given_up, &tx, purse.wallet, &fee, sat_vb(50)).unwrap();
@@ -214,7 +230,9 @@ fn a_signature_is_the_same_each_time() {
 
 #[test]
 fn each_input_with_a_known_spent_output_is_verified() {
-    for (address_type, beside_unknown) in [(AddressType::Bip84, Some(true)), (AddressType::Bip86, None)] {
+    for (address_type, beside_unknown) in
+        [(AddressType::Bip84, Some(true)), (AddressType::Bip86, None)]
+    {
         let mut purse = Purse::empty(31, address_type);
         purse.add(50_000, Some(100));
         purse.add(60_000, Some(200));
@@ -231,7 +249,11 @@ fn each_input_with_a_known_spent_output_is_verified() {
             tillgate_sandbox::verify_each_script(tx, spent).collect::<Vec<_>>()
         };
         assert_eq!(judge(&tx, &known), [Some(true), Some(true)], "{address_type:?}");
-        assert_eq!(judge(&tx, &[known[0].clone(), None]), [beside_unknown, None], "{address_type:?}");
+        assert_eq!(
+            judge(&tx, &[known[0].clone(), None]),
+            [beside_unknown, None],
+            "{address_type:?}"
+        );
         assert_eq!(judge(&tx, &[None, None]), [None, None]);
         let mut spoilt = tx.clone();
         let mut items = spoilt.input[0].witness.to_vec();

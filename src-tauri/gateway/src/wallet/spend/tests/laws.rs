@@ -21,19 +21,31 @@ fn sound(purse: &Purse, draft: &Draft, tx: &Transaction, fee: &FeeWanted) {
     assert!(draft.fee_sats >= wanted_sats);
     if let Some(change) = &draft.change {
         // The fee exceeds the wanted fee by at most 1 % and one satoshi.
-        assert!(draft.fee_sats * 100 <= wanted_sats * 101 + 100, "{} for {wanted_sats}", draft.fee_sats);
+        assert!(
+            draft.fee_sats * 100 <= wanted_sats * 101 + 100,
+            "{} for {wanted_sats}",
+            draft.fee_sats
+        );
         let output = &tx.output[draft.change_vout().unwrap() as usize];
-        assert_eq!((&output.script_pubkey, output.value.to_sat()), (&change.script, change.amount_sats));
+        assert_eq!(
+            (&output.script_pubkey, output.value.to_sat()),
+            (&change.script, change.amount_sats)
+        );
         assert_eq!(change.script, purse.change.script);
     }
     for (number, payee) in draft.payees.iter().enumerate() {
         let output = &tx.output[draft.payee_vout(number).unwrap() as usize];
-        assert_eq!((&output.script_pubkey, output.value.to_sat()), (&payee.script, payee.amount_sats));
+        assert_eq!(
+            (&output.script_pubkey, output.value.to_sat()),
+            (&payee.script, payee.amount_sats)
+        );
     }
     assert_eq!(tx.output.len(), draft.payees.len() + usize::from(draft.change.is_some()));
     let ancestors: u32 = draft.inputs.iter().map(|coin| coin.ancestors).sum();
     let ancestors_vsize: u64 = draft.inputs.iter().map(|coin| coin.ancestors_vsize).sum();
-    assert!(ancestors <= MAX_ANCESTORS && ancestors_vsize + draft.vsize <= MAX_VSIZE_WITH_ANCESTORS);
+    assert!(
+        ancestors <= MAX_ANCESTORS && ancestors_vsize + draft.vsize <= MAX_VSIZE_WITH_ANCESTORS
+    );
 }
 
 proptest! {

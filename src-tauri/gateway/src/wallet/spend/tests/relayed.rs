@@ -26,7 +26,12 @@ impl Network {
             let vout = tx.output.iter().position(|output| output.script_pubkey == script).unwrap();
             let outpoint = OutPoint { txid, vout: u32::try_from(vout).unwrap() };
             let any = purse.coin(amount_sats, Some(1));
-            purse.coins.push(SpendableCoin { outpoint, index, keychain: Keychain::External, ..any });
+            purse.coins.push(SpendableCoin {
+                outpoint,
+                index,
+                keychain: Keychain::External,
+                ..any
+            });
         }
         sandbox.mine(1, false, NOW_MS).unwrap();
         Self { sandbox, purse, _folder: folder }
@@ -78,17 +83,21 @@ fn nodes_accept_a_batch_its_child_bumps_and_the_abandonment() {
             network.purse.wallet.script(Keychain::Internal, network.purse.change.index).unwrap();
         let payees = network.purse.payees(4, 20_000);
         let fee = FeeWanted::at(sat_vb(5)).paying_for_ancestors(first_paid);
-        let second = choose(&payees, &Funding { required: &[change], ..network.funding(fee) }, [2; 32]).unwrap();
+        let second =
+            choose(&payees, &Funding { required: &[change], ..network.funding(fee) }, [2; 32])
+                .unwrap();
         let (_, paid) = network.sends(&second, &fee);
         let together = (first_paid.fee_sats + paid.fee_sats, first_paid.vsize + paid.vsize);
         assert!(together.0 >= 5 * together.1);
 
-        // Each version asks for 1 sat/vB only, and is still accepted because it outbids the earlier ones.
+        // Each version asks for 1 sat/vB only, and is still accepted because it outbids the earlier
+        // ones.
         let mut versions = vec![paid];
         let mut inputs = second.inputs.clone();
         for _ in 0..5 {
             let fee = FeeWanted::at(sat_vb(1)).replacing(&versions);
-            let funding = Funding { required: &inputs, optional: &confirmed, ..network.funding(fee) };
+            let funding =
+                Funding { required: &inputs, optional: &confirmed, ..network.funding(fee) };
             let bump = choose(&payees, &funding, [3; 32]).unwrap();
             versions.push(network.sends(&bump, &fee).1);
             inputs = bump.inputs;
@@ -108,7 +117,8 @@ fn nodes_accept_a_batch_its_child_bumps_and_the_abandonment() {
 fn nodes_accept_a_bump_that_needs_more_coins() {
     let mut network = Network::with(AddressType::Bip84, 6, 100_000);
     let payees = network.purse.payees(3, 30_000);
-    let payees: Vec<_> = payees.into_iter().map(|payee| Payee { amount_sats: 33_000, ..payee }).collect();
+    let payees: Vec<_> =
+        payees.into_iter().map(|payee| Payee { amount_sats: 33_000, ..payee }).collect();
     let coins = network.purse.coins.clone();
     let fee = FeeWanted::at(sat_vb(1));
     let only = Funding { optional: &coins[..1], ..network.funding(fee) };

@@ -10,7 +10,7 @@ export default defineConfig({
   server: {
     port: 5173,
     strictPort: true,
-    fs: { allow: [".", "../docs/merchant", "../src-tauri/gateway/src/http/payment_page"] },
+    fs: { allow: [".", "../docs/merchant", "../src-tauri/http/src/payment_page"] },
   },
   // The oldest web view that Tauri 2 runs on Debian 12 is WebKitGTK 2.40.
   build: { target: "safari16", sourcemap: false },

@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tauri::{AppHandle, Emitter as _};
-use tillgate_gateway::{
-    Actor, App, CommandError, Environment, ListNews, NewsItem, NewsKind, ShowBackups, Status, ask,
-};
+use tillgate_console::{Actor, CommandError, ListNews, NewsItem, ShowBackups, Status, ask};
+use tillgate_gateway::App;
+use tillgate_machine::environment::Environment;
+use tillgate_store::news::NewsKind;
 use tokio_util::sync::CancellationToken;
 
 use crate::waiting::Waiting;

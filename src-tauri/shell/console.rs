@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use tauri::{AppHandle, State, WebviewWindow};
-use tillgate_gateway::{CommandError, Refusal};
+use tillgate_console::{CommandError, Refusal};
 
 use crate::desktop::Note;
 use crate::downloads::Table;

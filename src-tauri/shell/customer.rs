@@ -4,7 +4,8 @@
 use tauri::{
     AppHandle, Emitter, Manager, Monitor, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
 };
-use tillgate_gateway::{CommandError, Environment, Refusal};
+use tillgate_console::{CommandError, Refusal};
+use tillgate_machine::environment::Environment;
 
 use crate::window;
 

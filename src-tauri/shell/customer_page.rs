@@ -5,7 +5,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tillgate_gateway::{CommandError, Refusal};
+use tillgate_console::{CommandError, Refusal};
 use url::Url;
 
 use crate::gateway_task::GatewayTask;

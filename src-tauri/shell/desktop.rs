@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 use tauri::AppHandle;
-use tillgate_gateway::{CommandError, Environment};
+use tillgate_console::CommandError;
+use tillgate_machine::environment::Environment;
 
 /// A desktop notification, worded by the panel. Its text is plain, so a shop's name in it is never
 /// read as markup.
@@ -42,7 +43,7 @@ mod bus {
     use std::sync::{Mutex, OnceLock, PoisonError};
 
     use tauri::AppHandle;
-    use tillgate_gateway::Environment;
+    use tillgate_machine::environment::Environment;
     use zbus::blocking::{Connection, Proxy};
     use zbus::zvariant::Value;
 
@@ -137,5 +138,5 @@ mod bus {
 
     /// Does nothing. On these systems notifications need another crate, so only the window is
     /// highlighted.
-    pub fn notify(_: &tauri::AppHandle, _: tillgate_gateway::Environment, _: &Note) {}
+    pub fn notify(_: &tauri::AppHandle, _: tillgate_machine::environment::Environment, _: &Note) {}
 }

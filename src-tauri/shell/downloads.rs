@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tauri::{AppHandle, Manager as _};
-use tillgate_gateway::{CommandError, Refusal};
+use tillgate_console::{CommandError, Refusal};
 
 use crate::gateway_task::GatewayTask;
 
@@ -36,7 +36,7 @@ pub async fn save(
         Table::Statement => ("statementSheet", "statement"),
     };
     asked["command"] = json!(command);
-    asked["locale"] = json!(tillgate_gateway::locale());
+    asked["locale"] = json!(tillgate_machine::locale::locale());
     let folder = app.path().download_dir().or_else(|_| app.path().home_dir());
     let folder = folder.map_err(|error| unsaved(Path::new("~"), &error))?;
     let name = format!("tillgate-{}-{subject}", gateway.environment().as_str());

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tauri::{AppHandle, Emitter};
-use tillgate_gateway::{
-    Actor, App, Command, CommandError, Environment, Gateway, Hosted, NotServing, Refusal, dispatch,
-};
+use tillgate_cli::{Hosted, NotServing};
+use tillgate_console::{Actor, Command, CommandError, Refusal, dispatch};
+use tillgate_gateway::{App, Gateway};
+use tillgate_machine::environment::Environment;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

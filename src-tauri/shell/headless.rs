@@ -1,5 +1,5 @@
 //! The program `tillgate`.
 
 fn main() -> std::process::ExitCode {
-    tillgate_gateway::main()
+    tillgate_cli::main()
 }

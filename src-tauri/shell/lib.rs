@@ -22,7 +22,7 @@ mod words;
 use std::process::ExitCode;
 
 use tauri::{Manager, RunEvent, WindowEvent};
-use tillgate_gateway::Hosted;
+use tillgate_cli::Hosted;
 
 use crate::gateway_task::Gateways;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use tauri::{AppHandle, Manager};
-use tillgate_gateway::Environment;
+use tillgate_machine::environment::Environment;
 
 use crate::waiting::Waiting;
 use crate::words::Words;

@@ -7,7 +7,7 @@ use tauri::{
     WebviewWindowBuilder,
 };
 
-use tillgate_gateway::Environment;
+use tillgate_machine::environment::Environment;
 
 use crate::tray_host;
 
@@ -41,7 +41,7 @@ pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
 
 /// The script that tells a window the person's locale before its own scripts run.
 pub fn locale_script() -> String {
-    let locale = serde_json::Value::from(tillgate_gateway::locale());
+    let locale = serde_json::Value::from(tillgate_machine::locale::locale());
     format!("globalThis.tillgateLocale = {locale};")
 }
 

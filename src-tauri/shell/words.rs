@@ -2,7 +2,7 @@
 //! sends its own.
 
 use serde::Deserialize;
-use tillgate_gateway::Environment;
+use tillgate_machine::environment::Environment;
 
 use crate::waiting::Waiting;
 

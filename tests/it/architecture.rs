@@ -65,30 +65,9 @@ fn names_crate(code: &str, name: &str) -> bool {
     })
 }
 
-/// The gateway's files that name the crate, without tests and without the `allowed` folder.
-fn gateway_files_naming(krate: &str, allowed: &str) -> Vec<PathBuf> {
-    let gateway = root().join("src-tauri/gateway/src");
-    sources_below("src-tauri/gateway/src", &["rs"])
-        .into_iter()
-        .filter(|path| {
-            let inside = path.strip_prefix(&gateway).unwrap();
-            let is_test = inside
-                .components()
-                .any(|part| ["tests", "tests.rs"].iter().any(|name| part.as_os_str() == *name));
-            !is_test
-                && !inside.starts_with(allowed)
-                && inside != Path::new(&format!("{allowed}.rs"))
-        })
-        .filter(|path| names_crate(&code(path), krate))
-        .collect()
-}
-
 #[test]
 fn the_domain_crate_uses_no_io_and_no_clock() {
-    let manifest = fs::read_to_string(root().join("src-tauri/domain/Cargo.toml")).unwrap();
-    let dependencies =
-        manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
-    for line in dependencies.lines().filter(|line| !line.trim().is_empty()) {
+    for line in dependencies("domain").lines().filter(|line| !line.trim().is_empty()) {
         let name = line.split(['.', '=', ' ']).next().unwrap();
         assert!(DOMAIN_MAY_USE.contains(&name), "domain depends on {name}");
     }
@@ -111,22 +90,28 @@ fn the_domain_crate_uses_no_io_and_no_clock() {
     }
 }
 
-#[test]
-fn only_the_http_folder_uses_axum() {
-    assert_eq!(gateway_files_naming("axum", "http"), Vec::<PathBuf>::new());
+/// The section `[dependencies]` of a crate's manifest.
+fn dependencies(krate: &str) -> String {
+    let manifest = root().join("src-tauri").join(krate).join("Cargo.toml");
+    let manifest = fs::read_to_string(manifest).unwrap();
+    manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap().to_owned()
 }
 
 #[test]
-fn the_gateway_depends_on_no_database() {
-    let manifest = fs::read_to_string(root().join("src-tauri/gateway/Cargo.toml")).unwrap();
-    let dependencies =
-        manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
-    assert!(dependencies.contains("axum") && !dependencies.contains("rusqlite"), "{dependencies}");
+fn only_http_depends_on_axum_and_only_the_store_on_a_database() {
+    for krate in ["machine", "store", "chain", "gateway", "http", "console", "cli"] {
+        let dependencies = dependencies(krate);
+        assert_eq!(dependencies.contains("axum"), krate == "http", "{krate}");
+        assert_eq!(dependencies.contains("rusqlite"), krate == "store", "{krate}");
+    }
 }
 
 #[test]
 fn only_the_shell_uses_tauri() {
-    for krate in ["domain", "machine", "store", "chain", "sandbox", "gateway", "nodes"] {
+    for krate in [
+        "domain", "machine", "store", "chain", "sandbox", "gateway", "http", "console", "cli",
+        "nodes",
+    ] {
         for path in sources_below(&format!("src-tauri/{krate}"), &["rs"]) {
             assert!(!names_crate(&code(&path), "tauri"), "{} names tauri", path.display());
         }
@@ -137,9 +122,7 @@ fn only_the_shell_uses_tauri() {
 fn http_console_and_cli_contain_no_sql() {
     let verbs = ["SELECT ", "INSERT ", "UPDATE ", "DELETE FROM", "PRAGMA "];
     for shell in ["http", "console", "cli"] {
-        let folder = format!("src-tauri/gateway/src/{shell}");
-        let beside = root().join(format!("{folder}.rs"));
-        for path in sources_below(&folder, &["rs"]).into_iter().chain([beside]) {
+        for path in sources_below(&format!("src-tauri/{shell}/src"), &["rs"]) {
             let code = code(&path);
             for verb in verbs {
                 assert!(!code.contains(verb), "{} holds SQL: {verb}", path.display());

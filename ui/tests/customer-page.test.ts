@@ -1,7 +1,7 @@
 // The script of the customer's page, which the gateway serves. It must follow the payment even if a proxy delays
 // events.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import script from "../../src-tauri/gateway/src/http/payment_page/page.js?raw";
+import script from "../../src-tauri/http/src/payment_page/page.js?raw";
 
 /** A stand-in for `EventSource`, to which tests send events. */
 class Stream extends EventTarget {

@@ -304,7 +304,7 @@ describe("a request's countdown", () => {
     host.reply("showAnomaly", anomaly());
     host.reply("estimatePayout", estimate());
     host.reply("refundAnomaly", {
-      errorType: "REFUND_PAID_BEFORE",
+      errorType: "PAYOUT_PAID_BEFORE",
       message: "another copy paid it: confirm that the sum is to be sent again",
       field: "althoughPaid",
     });

@@ -360,7 +360,7 @@ describe("a refund", () => {
     host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
     host.reply("estimatePayout", estimate());
     host.reply("refundAnomaly", {
-      errorType: "REFUND_PAID_BEFORE",
+      errorType: "PAYOUT_PAID_BEFORE",
       message: "another copy paid it: dismiss the anomaly, or confirm that the sum is to be sent again",
       field: "althoughPaid",
     });

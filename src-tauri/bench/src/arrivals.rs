@@ -62,7 +62,7 @@ fn through(kind: Kind, scene: &Scene, report: &mut Report) -> Fallible<()> {
     let mut times_us = arrivals(&served, &authorization, &shop, &sandbox)?;
     let what = format!("mempool to notification, {name}, 10,000 open payments");
     report.add(&what, load::spread_ms(&mut times_us), kind.required(), None);
-    sandbox.mine(1, false, tillgate_gateway::bench::machine_now().ms())?;
+    sandbox.mine(1, false, tillgate_machine::clock::machine_now().ms())?;
     std::thread::sleep(Duration::from_secs(2));
     let (before, cpu_ms) = (server.traffic(), served.cpu_ms()?);
     std::thread::sleep(IDLE);

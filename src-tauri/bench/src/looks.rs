@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tillgate_gateway::bench::machine_now;
+use tillgate_machine::clock::machine_now;
 use tillgate_sandbox::{Pay, Sandbox};
 
 use crate::fallible::Fallible;

@@ -7,11 +7,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use tillgate_gateway::bench::{
-    Author, Created, Draft, Environment, IfMissing, NotifyHosts, Options, Override, PaymentFilter,
-    PaymentRow, SecretsLocation, StoreError, create, ensure_wallet, machine_now, open,
-};
-use tillgate_gateway::{Actor, App, Gateway, dispatch};
+use tillgate_console::{Actor, dispatch};
+use tillgate_gateway::open::{Options, ensure_wallet, open};
+use tillgate_gateway::payments::{Author, Created, Draft, create};
+use tillgate_gateway::settings::Override;
+use tillgate_gateway::{App, Gateway};
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::data_dir::IfMissing;
+use tillgate_machine::environment::Environment;
+use tillgate_machine::secrets::SecretsLocation;
+use tillgate_store::StoreError;
+use tillgate_store::notify_hosts::NotifyHosts;
+use tillgate_store::payment_lists::PaymentFilter;
+use tillgate_store::payments::PaymentRow;
 use tokio::task::JoinSet;
 
 use crate::fallible::Fallible;

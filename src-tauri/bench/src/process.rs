@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use serde_json::Value;
-use tillgate_gateway::bench::machine_now;
+use tillgate_machine::clock::machine_now;
 
 /// A running `tillgate serve`. Drop kills the process.
 pub struct Served {

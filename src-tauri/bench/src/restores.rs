@@ -8,7 +8,7 @@ use bdk_wallet::bitcoin::secp256k1::Secp256k1;
 use bdk_wallet::bitcoin::{CompressedPublicKey, Network, ScriptBuf};
 use bdk_wallet::keys::bip39::Mnemonic;
 use bitcoin::bip32::ChildNumber;
-use tillgate_gateway::bench::machine_now;
+use tillgate_machine::clock::machine_now;
 use tillgate_sandbox::Sandbox;
 
 use crate::arrivals::can_make_payments;

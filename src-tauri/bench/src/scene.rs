@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use tillgate_gateway::bench::machine_now;
+use tillgate_machine::clock::machine_now;
 use tillgate_sandbox::Sandbox;
 
 use crate::fallible::Fallible;

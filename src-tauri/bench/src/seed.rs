@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bitcoin::{OutPoint, ScriptBuf};
-use tillgate_gateway::bench::{DataDir, Environment, IfMissing, PaymentRow, machine_now};
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::data_dir::{DataDir, IfMissing};
+use tillgate_machine::environment::Environment;
 use tillgate_sandbox::Sandbox;
+use tillgate_store::payments::PaymentRow;
 
 use crate::fallible::Fallible;
 use crate::merchant::Merchant;

@@ -4,7 +4,7 @@ use std::ops::Sub;
 use std::path::Path;
 use std::sync::Arc;
 
-use tillgate_gateway::bench::machine_now;
+use tillgate_machine::clock::machine_now;
 use tillgate_nodes::{CoreNode, ElectrumNode};
 use tillgate_sandbox::Sandbox;
 

@@ -10,8 +10,10 @@ use bitcoin::{
     Amount, CompressedPublicKey, EcdsaSighashType, Network, OutPoint, ScriptBuf, Sequence,
     Transaction, TxIn, TxOut, WPubkeyHash, Witness, ecdsa, transaction,
 };
+use tillgate_chain::Broadcast;
 use tillgate_gateway::Gateway;
-use tillgate_gateway::bench::{Broadcast, Purpose, machine_now};
+use tillgate_machine::clock::machine_now;
+use tillgate_machine::secrets::Purpose;
 use tillgate_sandbox::Sandbox;
 
 use crate::fallible::Fallible;

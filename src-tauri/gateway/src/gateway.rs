@@ -13,7 +13,6 @@ mod set_clock;
 mod staff_warning;
 pub mod standstill;
 pub use standstill::StandsStill;
-#[cfg(test)]
 pub use standstill::Unreported;
 mod failure_reason;
 mod to_sign;
@@ -26,7 +25,6 @@ pub use backups::Backups;
 pub use failure_reason::FailureReason;
 pub use fee_rate_estimate::SOON_BLOCKS;
 pub use fee_rates::{FeeRates, KnownFeeRates};
-#[cfg(test)]
 pub use last_look::LookWarning;
 pub use last_look::{CatchingUp, FailedLook, LastLook, NotWatched, WatchStatus};
 pub use resources::Gateway;

@@ -11,10 +11,11 @@ use bitcoin::address::NetworkUnchecked;
 use bitcoin::{Address, Network, OutPoint, ScriptBuf, Txid};
 
 pub use self::file::LabelsFileError;
-use self::file::{Line, lines, read};
-use crate::gateway::Gateway;
 use tillgate_store::labels::{Labelled, LabelledKind, LabelsFrom, shortened};
 use tillgate_store::{Reader, StoreError};
+
+use self::file::{Line, lines, read};
+use crate::gateway::Gateway;
 
 /// Own labels that are read at the same time.
 const OWN_PAGE: u32 = 1_000;
@@ -182,6 +183,3 @@ fn own_among(
     }
     Ok(own)
 }
-
-#[cfg(test)]
-mod tests;

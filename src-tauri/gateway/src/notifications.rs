@@ -11,10 +11,8 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
-#[cfg(test)]
 pub use hmac_keys::KeyUnread;
 pub use hmac_keys::{RotateError, holds_key};
-#[cfg(test)]
 pub use notifier::NotPosted;
 pub use notifier::{ATTEMPT_TIMEOUT, NoClient, Notifier};
 pub use receiver::{Received, Receiver, SignatureCheck};

@@ -10,7 +10,6 @@ pub use create::CreateError;
 pub use create::{Author, Created, create};
 pub use draft::Draft;
 pub use draft::RedirectKind;
-#[cfg(test)]
 pub use read::FEW_TRANSACTIONS;
 pub use read::{Lookup, find, list, record};
 

@@ -21,7 +21,7 @@ pub use draft::Draft;
 pub use estimate::{EstimateAmount, EstimateError, EstimateRequest, estimate};
 pub use expire::{expire_due, expire_of_clock_ahead};
 pub use funding::{Permit, takes_all_coins};
-pub use limit::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM, LimitError, limit_now, limit_record};
+pub use limit::{LimitError, limit_now, limit_record};
 pub use offer::{
     Along, OfferError, OfferRequest, Offered, Requester, answered_before, offer, offer_along,
 };

@@ -17,12 +17,9 @@ mod unavailable;
 
 pub use book::Rates;
 pub use live::LIVE_SOURCES;
-#[cfg(test)]
 pub use live::{Unfetched, Unreadable};
-#[cfg(test)]
 pub use quotes::MedianOutOfRange;
 pub use quotes::{RatesRow, SourceRow};
-#[cfg(test)]
 pub use rate_source::{Answer, Question, RateSource, SourceAnswer, SourceFailure, SourceQuote};
 pub use rules::RateRules;
 pub use sources::sources;

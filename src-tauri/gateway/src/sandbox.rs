@@ -24,7 +24,6 @@ pub use calls::{Call, ROUTES, Route};
 use calls::{Change, Question};
 pub use error::CallError;
 use error::refused;
-#[cfg(test)]
 pub use error::{BodyFault, Missing};
 use tillgate_machine::fail_points::{self, Point};
 

@@ -24,6 +24,5 @@ pub use live::Override;
 pub use live::{LiveSettings, SettingNow};
 pub use password_entry::{NewPassword, PasswordEntry};
 pub use table::SETTINGS;
-#[cfg(test)]
 pub use table::Setting;
 pub use values::Settings;

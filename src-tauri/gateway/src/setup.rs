@@ -7,12 +7,12 @@ mod draft;
 mod error;
 mod making;
 mod restore;
-#[cfg(test)]
-mod tests;
 mod words;
 
 pub use draft::{DraftError, confirm, discard, draft};
 pub use error::SetupError;
 pub use making::{CREATED, ensure, keep_words, make};
+#[cfg(any(test, feature = "testing"))]
+pub use making::{Words, adopt};
 pub use restore::{Birthday, RestoreRequest, Restored, continue_restore, restore, stop};
 pub use words::{Fit, fit, secrets_fit};

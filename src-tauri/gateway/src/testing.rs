@@ -1,8 +1,18 @@
-//! A gateway on a sandbox in a temporary folder, for the tests of this crate. No loop runs: a test
-//! starts each look, pass and refresh itself, and never sleeps.
+//! A gateway on a sandbox in a temporary folder, for tests. No loop runs: a test starts each look,
+//! pass and refresh itself, and never sleeps.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "only tests use this module")]
+
+pub mod by_script;
+pub mod copies;
 pub mod limited_looks;
+pub mod misbehaving;
+pub mod payer;
+pub mod sending;
+pub mod set_meanwhile;
 pub mod socks;
+pub mod stage;
+pub mod twins;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,9 +39,9 @@ use tillgate_store::payouts::{NewPayout, PayoutRow};
 use tillgate_store::restore::{NewRestore, Restore, RestoreSource};
 
 use crate::app::App;
-use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier, Receiver};
+use crate::open::{self, Options};
 use crate::payments::{Author, CreateError, Draft, create};
 use crate::rates::Rates;
 use crate::sender::Sender;
@@ -140,7 +150,7 @@ impl World {
             overrides: BTreeMap::new(),
             secrets: SecretsLocation::SandboxFile,
         };
-        let app = daemon::open(options).await.unwrap();
+        let app = open::open(options).await.unwrap();
         app.gateway.refresh_rates().await.unwrap();
         Self { gateway: Arc::clone(&app.gateway), app, folder }
     }
@@ -152,7 +162,7 @@ impl World {
 
     /// Makes the wallet, as the first start does. [`Self::payment`] needs no wallet.
     pub async fn make_wallet(&self) {
-        daemon::ensure_wallet(&self.gateway).await.unwrap();
+        open::ensure_wallet(&self.gateway).await.unwrap();
     }
 
     /// The time of the environment's clock.

@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 use bitcoin::Network;
 use parking_lot::RwLock;
-
 use tillgate_store::keychains::Keychain;
 use tillgate_store::restore::Restore;
 use tillgate_store::{Store, StoreError};

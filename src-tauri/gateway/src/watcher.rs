@@ -36,7 +36,6 @@ pub use accept::AcceptError;
 pub use cancel::CancelError;
 pub use error::WatchError;
 pub use look::LookPermit;
-#[cfg(test)]
 pub use restored::HeldAfterScan;
 
 use look::{Patience, Progress};

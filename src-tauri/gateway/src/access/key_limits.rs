@@ -2,6 +2,8 @@
 //! counted in memory. The database counts a key's open payments only when the key reaches its
 //! limit.
 
+use crate::answer::{Answer, Answered};
+use crate::error_type::ErrorType;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,15 +54,14 @@ pub enum KeyLimit {
     Lists,
 }
 
-impl KeyLimit {
-    /// Seconds after which a repetition may succeed.
-    #[must_use]
-    pub const fn retry_after_seconds(&self) -> u32 {
-        match self {
+impl Answered for KeyLimit {
+    fn answer(&self) -> Answer<'_> {
+        let seconds = match self {
             Self::Requests { retry_after_seconds, .. } => *retry_after_seconds,
             Self::OpenPayments { .. } => OPEN_RETRY_SECONDS,
             Self::Lists => LISTS_RETRY_SECONDS,
-        }
+        };
+        Answer::of(ErrorType::KeyLimit).after(seconds)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Refunds an anomaly: a payout of all its coins, under the rules of every payout.
 
+use crate::answer::{Answer, Answered, ToShops};
+use crate::error_type::ErrorType;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -114,6 +116,32 @@ pub enum RefundError {
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }
+
+impl Answered for RefundError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::NoSuchAnomaly(_) => Answer::not_found("There is no such anomaly"),
+            Self::NotOpen(_) | Self::Reversed | Self::ReturnedBefore { .. } | Self::Changed => {
+                Answer::of(ErrorType::AnomalyNotOpen)
+            }
+            Self::CoinsNotReady { .. } => Answer::of(ErrorType::RefundCoinsGone),
+            Self::PaidBefore { .. } => Answer::of(ErrorType::PayoutPaidBefore).at(ALTHOUGH_PAID),
+            // The payout may belong to another key, so shops do not see its id.
+            Self::PaidByPayout { .. } => Answer::of(ErrorType::PayoutPaidBefore)
+                .at(ALTHOUGH_PAID)
+                .to_shops(ToShops::Instead(PAID_BY_PAYOUT)),
+            Self::Offer(error) => error.answer(),
+            Self::Outbox(error) => error.answer(),
+        }
+    }
+}
+
+/// The argument that confirms a refund to an address or of a sum that was paid before.
+const ALTHOUGH_PAID: &str = "althoughPaid";
+
+/// The sentence for shops if another payout already pays the refund's amount.
+const PAID_BY_PAYOUT: &str = "Another payout pays exactly this amount. If that is this refund, dismiss the \
+     anomaly; if it is for something else, ask again with again=true";
 
 impl From<StoreError> for RefundError {
     fn from(error: StoreError) -> Self {

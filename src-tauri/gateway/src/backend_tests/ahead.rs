@@ -2,7 +2,7 @@
 
 use tillgate_store::keychains::Keychain;
 
-use super::stage::{Backend, Stage};
+use crate::testing::stage::{Backend, Stage};
 
 /// Indices known ahead: 200 more than a restored copy skips by default.
 const KNOWN: u32 = 1_200;

@@ -9,9 +9,9 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 use tillgate_store::payments::PaymentRow;
 
-use super::stage::{Backend, Stage};
 use super::steps::{Numbers, QUIET_SECONDS, STORY, Step};
 use crate::testing::World;
+use crate::testing::stage::{Backend, Stage};
 
 struct History {
     stage: Stage,

@@ -9,9 +9,9 @@ use tillgate_nodes::CoreFault;
 use tillgate_sandbox::TxPosition;
 use tillgate_store::payments::PaymentRow;
 
-use super::payer::{Kind, Payer, through_every_backend};
-use super::stage::{Backend, Stage};
 use crate::testing::World;
+use crate::testing::payer::{Kind, Payer, through_every_backend};
+use crate::testing::stage::{Backend, Stage};
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 

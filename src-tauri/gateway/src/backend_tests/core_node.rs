@@ -13,8 +13,8 @@ use tillgate_sandbox::{Replace, ReplaceTo};
 use tokio::runtime::Handle;
 use zeroize::Zeroizing;
 
-use super::stage::{AT_LEISURE, Backend, Stage, options};
 use crate::testing::World;
+use crate::testing::stage::{AT_LEISURE, Backend, Stage, options};
 
 /// Watches transactions that pay these scripts, and the unsettled ones.
 #[derive(Default)]

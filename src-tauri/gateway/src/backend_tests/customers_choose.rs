@@ -12,9 +12,9 @@ use tillgate_sandbox::Pay;
 use tillgate_store::payments::PaymentRow;
 
 use super::electrum_server::{All, script};
-use super::payer::{Kind, Payer};
-use super::stage::{Backend, Stage};
 use crate::testing::World;
+use crate::testing::payer::{Kind, Payer};
+use crate::testing::stage::{Backend, Stage};
 
 /// Enough transactions for a history that is longer than the longest accepted line.
 const VERY_MANY: u32 = 110_000;

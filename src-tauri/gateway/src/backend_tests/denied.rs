@@ -10,8 +10,8 @@ use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Sandbox;
 use tillgate_store::payments::PaymentRow;
 
-use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::World;
+use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 
 const PART_SATS: u64 = 1_000;
 

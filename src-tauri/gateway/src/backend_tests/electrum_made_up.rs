@@ -9,7 +9,7 @@ use tillgate_sandbox::Pay;
 use tillgate_store::payments::PaymentRow;
 
 use super::electrum_server::All;
-use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// Bytes of one answer's transactions at most, with those read before the limit is checked.

@@ -18,8 +18,8 @@ use tillgate_nodes::{ElectrumFault, ElectrumNode};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::World;
+use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 
 fn secure(world: &World) -> ElectrumNode {
     let clock = Arc::clone(&world.gateway.clock);

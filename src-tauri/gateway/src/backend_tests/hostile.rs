@@ -7,8 +7,8 @@ use bitcoin::Network;
 use tillgate_domain::payment::PaymentState::{Confirmed, New};
 use tillgate_nodes::CoreFault;
 
-use super::misbehaving::{TOO_LATE, judges_nothing};
-use super::stage::{Backend, Stage};
+use crate::testing::misbehaving::{TOO_LATE, judges_nothing};
+use crate::testing::stage::{Backend, Stage};
 
 /// Every fault, and a fragment of the error that it causes.
 fn faults() -> Vec<(CoreFault, &'static str)> {

@@ -8,9 +8,9 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::ElectrumFault;
 use tillgate_store::payments::PaymentRow;
 
-use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::World;
 use crate::testing::limited_looks::{Answers, LimitedLooks};
+use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 
 /// More confirmations than any payment here needs, and more blocks than one answer of a node holds.
 const MANY_BLOCKS: u32 = 130;

@@ -10,11 +10,11 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::FaultsPatch;
 
-use super::stage::{Backend, Stage};
 use crate::funds;
 use crate::gateway::WaitCause;
 use crate::settings::Act;
 use crate::testing::World;
+use crate::testing::stage::{Backend, Stage};
 
 /// The quiet time before a payment is accepted without a confirmation: longer than a busy machine
 /// takes.

@@ -10,8 +10,8 @@ use tillgate_store::payments::PaymentRow;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::World;
+use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 
 /// Longer than any test: looks come only from notices or by hand.
 const NEVER: Duration = Duration::from_secs(24 * 3_600);

@@ -9,8 +9,8 @@ use tillgate_machine::outgoing::Proxy;
 use tokio::runtime::Handle;
 
 use super::electrum_server::asking;
-use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::socks;
+use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 
 /// A backend that reaches its server by an onion name through `proxy`.
 fn through(stage: &Stage, kind: Backend, proxy: Option<Proxy>) -> Arc<dyn Chain> {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::alike::{more_histories, tells_histories, tells_the_story};
-use super::stage::{Backend, Stage};
+use crate::testing::stage::{Backend, Stage};
 
 /// Seeds of the random histories that real programs show.
 fn real_seeds() -> RangeInclusive<u64> {

@@ -7,10 +7,10 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::receipt::Position;
 use tillgate_store::payments::PaymentRow;
 
-use super::payer::{Kind, Payer, through_every_backend};
-use super::stage::{Backend, Stage};
 use super::steps::QUIET_SECONDS;
 use crate::testing::World;
+use crate::testing::payer::{Kind, Payer, through_every_backend};
+use crate::testing::stage::{Backend, Stage};
 
 const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 

@@ -5,7 +5,7 @@ use tillgate_domain::receipt::Position;
 use tillgate_nodes::CoreFault;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
-use super::stage::{Backend, Stage};
+use crate::testing::stage::{Backend, Stage};
 
 #[tokio::test]
 async fn a_restart_with_the_same_mempool_sequence_hides_no_change() {

@@ -5,8 +5,8 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, New, Unconfirmed};
 use tillgate_domain::payout::PayoutState;
 
-use super::payer::{Kind, Payer, through_every_backend};
 use crate::testing::World;
+use crate::testing::payer::{Kind, Payer, through_every_backend};
 
 /// Far deeper than anything that counts as final.
 const DEEP: u32 = 14;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_store::payments::PaymentRow;
 
-use super::by_script::ByScript;
+use crate::testing::by_script::ByScript;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const HOUR_MS: i64 = 3_600_000;

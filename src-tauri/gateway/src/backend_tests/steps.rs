@@ -1,6 +1,6 @@
 //! The steps of the histories for every backend: one story, and random steps.
 
-use super::stage::Backend;
+use crate::testing::stage::Backend;
 
 /// The quiet time before a payment is accepted without a confirmation.
 pub const QUIET_SECONDS: u32 = 300;

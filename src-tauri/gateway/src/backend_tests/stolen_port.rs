@@ -12,8 +12,8 @@ use tillgate_sandbox::Sandbox;
 use tillgate_store::chain::{Cursor, WatchedChain};
 use tillgate_store::payments::PaymentRow;
 
-use super::stage::{Backend, Stage};
 use crate::testing::World;
+use crate::testing::stage::{Backend, Stage};
 
 fn given_above(world: &World, payment: &PaymentRow) -> Option<u32> {
     world.gateway.store.read(|reader| reader.given_above(payment.seq)).unwrap()

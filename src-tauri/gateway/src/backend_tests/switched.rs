@@ -13,9 +13,9 @@ use tillgate_store::chain::WatchedChain;
 use tillgate_store::payments::PaymentRow;
 use tillgate_store::sender_hold::HoldCause;
 
-use super::set_meanwhile::When;
-use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::World;
+use crate::testing::set_meanwhile::When;
+use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 
 const KINDS: [Backend; 2] = [Backend::Core, Backend::Electrum];
 

@@ -10,7 +10,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 use tillgate_store::payments::PaymentRow;
 
-use super::payer::{Kind, Payer, through_every_backend};
+use crate::testing::payer::{Kind, Payer, through_every_backend};
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const HOUR_MS: i64 = 3_600_000;

@@ -17,8 +17,8 @@ use tillgate_sandbox::Pay;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use super::stage::{AT_LEISURE, options};
 use crate::testing::World;
+use crate::testing::stage::{AT_LEISURE, options};
 
 /// Two nodes, the first of which publishes notices.
 struct Two {

@@ -17,9 +17,7 @@ use super::make::Job;
 use super::restore::{Restore, restore};
 use super::sealed::FILE_ID_BYTES;
 use super::*;
-use crate::console::backups::BackUp;
-use crate::console::settings::SetSetting;
-use crate::console::{Actor, ask};
+use crate::settings::{Act, Beside};
 use crate::testing::World;
 
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -36,7 +34,7 @@ async fn world() -> (World, TempDir) {
 }
 
 async fn set(world: &World, name: &str, value: &str) {
-    let act = crate::settings::Act { actor: "cli:ann", at: world.gateway.clock.now() };
+    let act = Act { actor: "cli:ann", at: world.gateway.clock.now() };
     world.gateway.settings.set(&world.gateway.store, name, value, act).await.unwrap();
 }
 
@@ -69,8 +67,11 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Sets the folder as staff do.
 async fn name_folder(world: &World, folder: &Path) {
-    let (name, value) = ("backupFolder".to_owned(), folder.to_str().unwrap().to_owned());
-    ask(&world.app, SetSetting { name, value }, &Actor::panel()).await.unwrap();
+    let act = Act { actor: "panel:ann", at: world.gateway.clock.now() };
+    let marked = mark_folder(&world.gateway, folder.to_owned()).await.unwrap();
+    let beside = Beside { backup_folder: Some(marked), ..Beside::default() };
+    let changes = [("backupFolder", folder.to_str())];
+    world.gateway.settings.change_with(&world.gateway.store, &changes, beside, act).await.unwrap();
 }
 
 /// Checks that a failed backup left neither a file nor an unsealed copy.

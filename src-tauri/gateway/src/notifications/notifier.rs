@@ -22,7 +22,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::hmac_keys::{self, HmacKeys};
 use crate::gateway::Gateway;
-#[cfg(test)]
 pub use post::NotPosted;
 use select::Rounds;
 
@@ -176,7 +175,7 @@ impl Notifier {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Notifier {
     /// The number of attempts that have started and not ended.
     pub fn count_under_way(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Queues the notification of a record, in the transaction of the change that it reports.
 
+use crate::answer::{Answer, Answered};
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
 
@@ -24,6 +25,15 @@ pub enum OutboxError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
+}
+
+impl Answered for OutboxError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::Store(error) => error.answer(),
+            Self::Entropy(_) => Answer::internal(),
+        }
+    }
 }
 
 /// A transaction in which notifications can be queued.

@@ -1,6 +1,8 @@
 //! Creates a payment. The request and the gateway are checked before an address is chosen. One
 //! commit stores the payment, the index of its address and the answer to its request.
 
+use crate::answer::{Answer, Answered, ToShops};
+use crate::error_type::ErrorType;
 use std::mem;
 use std::sync::Arc;
 
@@ -85,6 +87,29 @@ pub enum CreateError {
     /// The database could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Answered for CreateError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::Invalid(field_errors) => Answer::Fields(field_errors.into()),
+            Self::KeyReused => Answer::of(ErrorType::IdempotencyKeyReused),
+            Self::KeyLimit(limit) => limit.answer(),
+            Self::DiskNearlyFull(full) => full.answer(),
+            Self::Rate(unavailable) => unavailable.answer(),
+            Self::NotWatched(NotWatched::Silent | NotWatched::Behind(_)) => {
+                Answer::of(ErrorType::ChainNotReady)
+            }
+            // The reason may hold SQLite's error.
+            Self::NotWatched(NotWatched::NotStored(_)) => Answer::of(ErrorType::StorageUnavailable)
+                .to_shops(ToShops::Instead(
+                    "The Bitcoin chain's state cannot be stored at the moment",
+                )),
+            Self::WalletNotReady(_) => Answer::of(ErrorType::WalletNotReady),
+            Self::Wallet(_) | Self::Entropy(_) => Answer::internal(),
+            Self::Store(error) => error.answer(),
+        }
+    }
 }
 
 /// Creates a payment from a request, or returns the first answer to a repeated request.

@@ -1,6 +1,8 @@
 //! Approves an offer. The approving transaction checks state and limit, because the sender does not
 //! check them again.
 
+use crate::answer::{Answer, Answered};
+use crate::error_type::ErrorType;
 use std::sync::{Arc, Weak};
 
 use bitcoin::Txid;
@@ -80,6 +82,23 @@ pub enum ApproveError {
     Limit(Vec<LimitRefusal>),
     #[error(transparent)]
     Outbox(#[from] OutboxError),
+}
+
+impl Answered for ApproveError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::NoSuchPayout(_) => Answer::not_found("There is no such payout"),
+            Self::OfferExpired | Self::OfferRejected(_) => {
+                Answer::of(ErrorType::PayoutOfferExpired)
+            }
+            Self::NotPending(_) => Answer::of(ErrorType::PayoutNotPending),
+            Self::RefundCoinsGone | Self::RefundedBefore => Answer::of(ErrorType::RefundCoinsGone),
+            Self::PaidBefore { .. } => Answer::of(ErrorType::PayoutPaidBefore),
+            Self::WalletNotReady(_) => Answer::of(ErrorType::WalletNotReady),
+            Self::Limit(refusals) => Answer::Fields(Self::limit_errors(refusals).into()),
+            Self::Outbox(error) => error.answer(),
+        }
+    }
 }
 
 impl From<StoreError> for ApproveError {

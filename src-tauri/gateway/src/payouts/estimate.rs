@@ -1,5 +1,6 @@
 //! Estimates a payout. Nothing is stored, and no limit is checked.
 
+use crate::answer::{Answer, Answered};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -44,6 +45,16 @@ pub enum EstimateError {
     Rate(#[from] RateUnavailable),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Answered for EstimateError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::Invalid(field_errors) => Answer::Fields(field_errors.into()),
+            Self::Rate(unavailable) => unavailable.answer(),
+            Self::Store(error) => error.answer(),
+        }
+    }
 }
 
 /// The estimate of a payout made now, as a record.

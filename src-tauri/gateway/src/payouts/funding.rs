@@ -8,12 +8,13 @@ use bitcoin::{Script, ScriptBuf};
 
 pub use crate::funds::{PayoutFeeRate, fee_rate};
 
+use tillgate_store::{Reader, StoreError};
+
 use crate::funds;
 use crate::gateway::Gateway;
 use crate::settings::{AddressType, Settings};
 use crate::wallet::NotReady;
 use crate::wallet::spend::{self, Payee, SpendableCoin};
-use tillgate_store::{Reader, StoreError};
 
 /// Longest wait of an offer until the wallet knows its own addresses. A hundred thousand skipped
 /// addresses are derived in about three seconds.

@@ -1,5 +1,7 @@
 //! The day's limit, its refusals and its record.
 
+use crate::answer::{Answer, Answered};
+use crate::error_type::ErrorType;
 use bitcoin::Script;
 use tillgate_domain::money::{Currency, format_btc};
 use tillgate_domain::payout::limit::{LimitRefusal, PayoutLimit, UtcDay};
@@ -13,12 +15,6 @@ use crate::rates::RateUnavailable;
 use crate::records::limit_record as render;
 use crate::settings::Settings;
 
-/// The code of an amount above the rest of the day's limit.
-pub const ABOVE_DAILY_LIMIT: &str = "PAYOUT_ABOVE_DAILY_LIMIT";
-
-/// The code of an amount below the minimum payout.
-pub const BELOW_MINIMUM: &str = "PAYOUT_BELOW_MINIMUM";
-
 /// The value of `currency` for amounts in Bitcoin.
 const BTC: &str = "BTC";
 
@@ -31,6 +27,16 @@ pub enum LimitError {
     Rate(#[from] RateUnavailable),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Answered for LimitError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::Invalid(field_errors) => Answer::Fields(field_errors.into()),
+            Self::Rate(unavailable) => unavailable.answer(),
+            Self::Store(error) => error.answer(),
+        }
+    }
 }
 
 /// The limit at `now`. It includes payments of other copies of this wallet on this day. An approval
@@ -66,8 +72,10 @@ pub fn refusals(
 pub fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> Vec<FieldError> {
     let field_error = |refusal: &LimitRefusal| {
         let code = match refusal {
-            LimitRefusal::AboveDailyLimit { .. } => ABOVE_DAILY_LIMIT,
-            LimitRefusal::BelowMinimum { .. } | LimitRefusal::Dust { .. } => BELOW_MINIMUM,
+            LimitRefusal::AboveDailyLimit { .. } => ErrorType::PayoutAboveDailyLimit.as_str(),
+            LimitRefusal::BelowMinimum { .. } | LimitRefusal::Dust { .. } => {
+                ErrorType::PayoutBelowMinimum.as_str()
+            }
         };
         FieldError {
             code,

@@ -1,6 +1,8 @@
 //! Offers a payout. Every possible refusal comes before anything is stored. The offer, the answer
 //! to its request and an immediate approval are one commit.
 
+use crate::answer::{Answer, Answered};
+use crate::error_type::ErrorType;
 use std::mem;
 use std::sync::Arc;
 
@@ -70,7 +72,7 @@ pub enum Offered {
     Again(Vec<u8>),
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Offered {
     pub fn payout_id(self) -> Id {
         match self {
@@ -111,6 +113,21 @@ pub enum OfferError {
     Entropy(#[from] NoEntropy),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Answered for OfferError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::Invalid(field_errors) => Answer::Fields(field_errors.into()),
+            Self::KeyReused => Answer::of(ErrorType::IdempotencyKeyReused),
+            Self::PaidBefore { .. } => Answer::of(ErrorType::PayoutPaidBefore).at("again"),
+            Self::DiskNearlyFull(full) => full.answer(),
+            Self::Rate(unavailable) => unavailable.answer(),
+            Self::WalletNotReady(_) => Answer::of(ErrorType::WalletNotReady),
+            Self::Entropy(_) => Answer::internal(),
+            Self::Store(error) => error.answer(),
+        }
+    }
 }
 
 /// Further work in the transaction that stores an offer.

@@ -11,21 +11,19 @@ mod kraken;
 mod mempool;
 mod site;
 
-#[cfg(test)]
 pub use answer::Unreadable;
-#[cfg(test)]
 pub use fetch::Unfetched;
 use std::sync::Arc;
 use std::time::Duration;
 
+use answer::Quoted;
+use fetch::{Fetched, Fetcher};
+use site::Site;
 use tillgate_domain::rates::NoAnswer;
 use tillgate_told::Told as _;
 
 use super::rate_source::{Answer, Question, RateSource, SourceAnswer, SourceFailure, SourceQuote};
 use super::rules::RateRules;
-use answer::Quoted;
-use fetch::{Fetched, Fetcher};
-use site::Site;
 
 /// Time limit of a request to a site, from its start to the last byte of the answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);

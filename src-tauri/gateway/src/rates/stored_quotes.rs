@@ -2,10 +2,9 @@
 //! It is stored with every used rate and never changed.
 
 use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
 use tillgate_domain::rates::{Quote, Verdict};
 use tillgate_domain::time::Timestamp;
-
-use serde::{Deserialize, Serialize};
 
 /// One source's part in a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::Reader;
 
 use super::build::{self, Signed};
 use super::chosen::Chosen;
@@ -22,7 +23,6 @@ use crate::gateway::FailureReason;
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
 use crate::watcher::Watcher;
-use tillgate_store::Reader;
 
 pub use error::ReplaceError;
 pub use fee::{ReplacementFee, abandon_fee, bump_fee};

@@ -31,9 +31,7 @@ pub use estimate::{fee_for_one, most};
 pub use fee::{FeeWanted, Paid};
 pub use funding::{FreshChange, Funding};
 pub use payee::Payee;
-#[cfg(test)]
 pub use select::MAX_ANCESTORS;
 pub use select::is_worth_spending;
-#[cfg(test)]
 pub use sign::SignError;
 pub use sign::sign;

@@ -3,22 +3,21 @@
 
 mod hold;
 
-#[cfg(test)]
 pub use hold::HeldAfterScan;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use bitcoin::ScriptBuf;
+use tillgate_chain::{Covered, Sees};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
+use tillgate_store::keychains::Keychain;
+use tillgate_store::restore::{AskedIndices, Restore};
+use tillgate_store::{StoreError, Tx};
 
 use super::error::WatchError;
 use crate::gateway::Gateway;
 use crate::wallet::Wallet;
-use tillgate_chain::{Covered, Sees};
-use tillgate_store::keychains::Keychain;
-use tillgate_store::restore::{AskedIndices, Restore};
-use tillgate_store::{StoreError, Tx};
 
 /// Most scripts in one look of a scan: as many as a backend takes at once.
 const ASKED_MAX: u32 = 1_000;

@@ -2,7 +2,6 @@
 
 mod accept;
 mod backends;
-mod catching_up;
 mod coins;
 mod older;
 mod restored;

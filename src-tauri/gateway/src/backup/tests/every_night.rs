@@ -181,15 +181,14 @@ async fn a_folder_without_a_passphrase_gives_a_warning_and_no_backup() {
 async fn the_first_nightly_backup_is_one_file() {
     for is_nightly_first in [true, false] {
         let (world, folder) = nightly_world().await;
-        let (now, actor) = (machine_now_of_a_test(), Actor::panel());
-        let asked = BackUp { file: None, passphrase: None, unless_since: Some(now.iso_millis()) };
-        let (by_night, by_person) =
-            (nightly::once(&world.gateway, now), ask(&world.app, asked, &actor));
+        let now = machine_now_of_a_test();
+        let by_night = nightly::once(&world.gateway, now);
+        let by_person = make_nightly_since(&world.gateway, now, KeySource::Stored, "panel:ann");
         let made = match is_nightly_first {
             true => tokio::join!(by_night, by_person).1.unwrap(),
             false => tokio::join!(by_person, by_night).0.unwrap(),
         };
-        let named = Path::new(&made.file).file_name().unwrap().to_str().unwrap();
+        let named = made.path.file_name().unwrap().to_str().unwrap();
         assert_eq!(
             names(folder.path()),
             [named],

@@ -15,8 +15,8 @@ use tillgate_machine::clock::{Clock, StepForward};
 
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::access::record_scope::RecordScope;
-use crate::daemon::correct_future_times;
 use crate::gateway::LastLook;
+use crate::open::correct_future_times;
 use crate::payouts::{ApproveError, Approver, approve};
 use crate::settings::Act;
 use crate::testing::{HALF_AN_HOUR_MS, World};

@@ -10,12 +10,12 @@ use bitcoin::{
     Address, Amount, FeeRate, Network, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut,
     Txid, Witness, transaction,
 };
+use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{
     Broadcast, Chain, ChainDown, Fact, LookAnswer, LookRequest, WatchList, no_scripts,
 };
 
 use super::*;
-use tillgate_chain::chain_wrapper::ChainWrapper;
 
 /// A script that anyone can spend.
 fn anybodys() -> ScriptBuf {

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bitcoin::Transaction;
+use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{Chain, ChainDown, NodeFeeRates};
 use tillgate_domain::id::Id;
 use tillgate_sandbox::BroadcastFault;
 
-use super::held_back::twin_paying;
-use super::support::{check_paid_by_the_other_alone, world_with_coins};
 use crate::gateway::WaitCause;
 use crate::sender::ReplaceError;
 use crate::testing::World;
-use tillgate_chain::chain_wrapper::ChainWrapper;
+use crate::testing::sending::{check_paid_by_the_other_alone, world_with_coins};
+use crate::testing::twins::twin_paying;
 
 /// Number of looks. The blocks of [`mined_deep`] need fewer.
 const PARTS: usize = 8;

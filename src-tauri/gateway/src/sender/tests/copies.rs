@@ -1,59 +1,13 @@
 //! An older copy of the database replaces the current one, which has paid and received meanwhile.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use tempfile::TempDir;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
-use super::support::world_with_coins;
 use crate::access::record_scope::RecordScope;
 use crate::payouts::{Approver, approve};
 use crate::testing::World;
-
-/// A copy of the database files.
-pub struct Copy(TempDir);
-
-fn database_files(folder: &Path) -> Vec<PathBuf> {
-    let files = fs::read_dir(folder.join("test")).unwrap().map(|entry| entry.unwrap().path());
-    files
-        .filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with("tillgate.db"))
-        .collect()
-}
-
-/// Stops the gateway, copies its database, and starts it again.
-pub async fn copied(world: World) -> (World, Copy) {
-    let (gateway, folder) = world.into_gateway();
-    drop(gateway);
-    let copy = tempfile::tempdir().unwrap();
-    for file in database_files(folder.path()) {
-        fs::copy(&file, copy.path().join(file.file_name().unwrap())).unwrap();
-    }
-    (World::in_folder(folder).await, Copy(copy))
-}
-
-/// Stops the gateway, replaces its database by the copy, and starts it again.
-async fn put_back(world: World, copy: Copy) -> World {
-    World::in_folder(put_beside(world, copy)).await
-}
-
-/// Stops the gateway and replaces its database by the copy. The sandbox's chain is not changed.
-pub fn put_beside(world: World, copy: Copy) -> TempDir {
-    let (gateway, folder) = world.into_gateway();
-    drop(gateway);
-    database_files(folder.path()).into_iter().for_each(|file| fs::remove_file(file).unwrap());
-    for file in fs::read_dir(copy.0.path()).unwrap().map(|entry| entry.unwrap().path()) {
-        fs::copy(&file, folder.path().join("test").join(file.file_name().unwrap())).unwrap();
-    }
-    folder
-}
-
-pub async fn customer_pays_coin(world: &World) {
-    let payment = world.payment_to_wallet().await;
-    world.customer_pays(&payment, 1_000_000);
-    world.mine(2).await;
-}
+use crate::testing::copies::{copied, customer_pays_coin, put_back};
+use crate::testing::sending::world_with_coins;
 
 /// Checks that the payout stays paid once after the hold is released and new coins are received.
 async fn stays_paid_once(world: &World, paid: &Id) {

@@ -7,11 +7,11 @@ use bitcoin::Transaction;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
-use super::support::{check_paid_by_the_other_alone, world_with_coins};
-use super::twins::twin_spending;
-use crate::backend_tests::by_script::ByScript;
 use crate::funds;
 use crate::testing::World;
+use crate::testing::by_script::ByScript;
+use crate::testing::sending::{check_paid_by_the_other_alone, world_with_coins};
+use crate::testing::twins::twin_spending;
 use crate::wallet::spend::Payee;
 
 /// Number of scripts that one look covers.

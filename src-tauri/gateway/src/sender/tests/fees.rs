@@ -7,18 +7,18 @@ use std::sync::mpsc::{Receiver, channel};
 
 use bitcoin::{FeeRate, Txid};
 use parking_lot::Mutex;
+use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{Chain, ChainDown, NodeFeeRates};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::FaultsPatch;
 use tillgate_store::batches::VersionRow;
 
-use super::support::{add_coins, world_with_coins};
 use crate::funds;
 use crate::sender::{Agreed, ReplaceError};
 use crate::testing::World;
+use crate::testing::sending::{add_coins, world_with_coins};
 use crate::wallet::spend::{self, Payee};
-use tillgate_chain::chain_wrapper::ChainWrapper;
 
 const CASES: u64 = 25;
 

@@ -5,9 +5,9 @@ use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, WPubkeyHash};
 use tillgate_machine::secrets::Purpose;
 use tillgate_store::keychains::Keychain;
 
-use super::support::stage_with_coins;
-use crate::backend_tests::stage::Backend;
 use crate::testing::World;
+use crate::testing::sending::stage_with_coins;
+use crate::testing::stage::Backend;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
 
 /// Number of addresses that the other copy gave after the copy was made. This copy derives more

@@ -5,9 +5,9 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState::{Failed, Sent};
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::world_with_coins;
 use crate::sender::ReplaceError;
 use crate::testing::World;
+use crate::testing::sending::world_with_coins;
 
 /// Two payouts in two transactions: the second spends the change of the first.
 async fn world_with_a_line() -> (World, Id, Id) {

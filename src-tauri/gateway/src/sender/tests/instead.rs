@@ -6,10 +6,10 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::{check_paid_by_the_other_alone, world_with_coins};
-use super::twins::twin_spending;
 use crate::funds;
 use crate::testing::World;
+use crate::testing::sending::{check_paid_by_the_other_alone, world_with_coins};
+use crate::testing::twins::twin_spending;
 use crate::wallet::spend::{Payee, SpendableCoin};
 
 fn inputs(tx: &Transaction) -> Vec<OutPoint> {

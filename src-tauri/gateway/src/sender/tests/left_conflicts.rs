@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitcoin::Txid;
+use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{Chain, ChainDown, LookAnswer, LookRequest, TxPosition};
 use tillgate_domain::payout::PayoutState;
 
-use super::support::world_with_coins;
-use crate::backend_tests::stage::{Backend, Stage};
 use crate::testing::World;
-use tillgate_chain::chain_wrapper::ChainWrapper;
+use crate::testing::sending::world_with_coins;
+use crate::testing::stage::{Backend, Stage};
 
 /// A backend that no longer reports absent transactions.
 struct Silent {

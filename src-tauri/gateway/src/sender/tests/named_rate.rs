@@ -6,11 +6,11 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
 use tillgate_store::batches::VersionRow;
 
-use super::support::{check_paid_by_the_other_alone, world_with_coins};
-use super::twins::twin_of;
 use crate::gateway::WaitCause;
 use crate::sender::{Agreed, NamedRateError, ReplaceError, may_send};
 use crate::testing::World;
+use crate::testing::sending::{check_paid_by_the_other_alone, world_with_coins};
+use crate::testing::twins::twin_of;
 use crate::wallet::spend::Payee;
 
 impl World {

@@ -3,8 +3,8 @@
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::stage_with_coins;
-use crate::backend_tests::stage::Backend;
+use crate::testing::sending::stage_with_coins;
+use crate::testing::stage::Backend;
 
 #[tokio::test]
 async fn another_server_is_offered_a_sent_payout_at_once() {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bitcoin::FeeRate;
+use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{Chain, ChainDown, NodeFeeRates};
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::FaultsPatch;
 
-use super::support::world_with_coins;
 use crate::testing::World;
-use tillgate_chain::chain_wrapper::ChainWrapper;
+use crate::testing::sending::world_with_coins;
 
 const HOUR_MS: i64 = 3_600_000;
 

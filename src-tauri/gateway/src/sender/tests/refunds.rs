@@ -4,10 +4,9 @@ use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
-use super::copies::{copied, put_beside};
-use super::restored::restored;
-use super::support::world_with_coins;
 use crate::anomalies::{RefundError, RefundRequest, refund};
+use crate::testing::copies::{copied, put_beside, restored};
+use crate::testing::sending::world_with_coins;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const CUSTOMER: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";

@@ -3,9 +3,9 @@
 use tillgate_store::sender_hold::Hold;
 use tillgate_told::Telling;
 
-use super::support::world_with_coins;
 use crate::sender::ReleaseError;
 use crate::testing::World;
+use crate::testing::sending::world_with_coins;
 
 async fn hold(world: &World, reason: &'static str) -> Hold {
     let now = world.gateway.clock.now();

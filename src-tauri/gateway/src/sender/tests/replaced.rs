@@ -3,8 +3,8 @@
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::world_with_coins;
 use crate::sender::ReplaceError;
+use crate::testing::sending::world_with_coins;
 
 #[tokio::test]
 async fn a_bump_replaces_the_transaction_and_notifies_the_new_txid() {

@@ -3,7 +3,7 @@
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::{add_coins, world_with_coins};
+use crate::testing::sending::{add_coins, world_with_coins};
 
 #[tokio::test]
 async fn an_approved_payout_is_sent_when_due_and_confirmed_once() {

@@ -1,9 +1,9 @@
 //! Changes of coins between their choice and the commit.
 
-use super::support::world_with_coins;
 use crate::funds;
 use crate::sender::build;
 use crate::testing::World;
+use crate::testing::sending::world_with_coins;
 
 async fn prepared(world: &World) -> build::Signed {
     let settings = world.gateway.settings.snapshot();

@@ -6,48 +6,13 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_machine::secrets::Purpose;
 use tillgate_store::alarms::AlarmKind;
 
-use super::support::{add_coins, world_with_coins};
 use crate::funds;
 use crate::payouts::limit_now;
 use crate::sender::ReleaseError;
 use crate::testing::World;
-use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
-
-/// A transaction that another copy of this wallet makes.
-pub fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
-    twin_spending(world, payees, &[], 3).unwrap()
-}
-
-/// Like [`twin_of`], but also spends the coins in `required`, at a rate in sat/vB; `None` if the
-/// coins do not suffice.
-pub fn twin_spending(
-    world: &World,
-    payees: &[Payee],
-    required: &[SpendableCoin],
-    fee_rate_sat_vb: u32,
-) -> Option<bitcoin::Transaction> {
-    let gateway = &world.gateway;
-    let wallet = gateway.wallet.get().unwrap();
-    let settings = gateway.settings.snapshot();
-    let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
-    let change = FreshChange { script: wallet.change.script(0).unwrap(), index: 0 };
-    let funding = Funding {
-        required,
-        optional: &coins,
-        fee: FeeWanted::at(bitcoin::FeeRate::from_sat_per_vb_u32(fee_rate_sat_vb)),
-        change: &change,
-        address_type: wallet.keychains.address_type(),
-        tip_height: 1,
-    };
-    let draft = spend::choose(payees, &funding, [7; 32]).ok()?;
-    let words = gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
-    Some(spend::sign(&draft, &words, &wallet.keychains).unwrap())
-}
-
-fn twin_paying(world: &World, payout: &Id) -> bitcoin::Transaction {
-    let row = world.payout(payout);
-    twin_of(world, &[Payee { script: row.script, amount_sats: row.amount_sats }])
-}
+use crate::testing::sending::{add_coins, world_with_coins};
+use crate::testing::twins::{twin_of, twin_paying, twin_spending};
+use crate::wallet::spend::{self, FeeWanted, FreshChange, Funding, Payee};
 
 fn sees_in_mempool(world: &World, twin: &bitcoin::Transaction) {
     world.sandbox().broadcast(twin, world.now_ms()).unwrap();
@@ -422,7 +387,7 @@ async fn a_conflicted_parent_blocks_only_its_own_change() {
     // A reorganisation replaces the customer's transaction, so its coin no longer exists.
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look_and_pass().await;
-    super::support::add_coins(&world, 1).await;
+    crate::testing::sending::add_coins(&world, 1).await;
     let second = world.approved_payout(500_000).await;
     world.send().await;
     assert_eq!(world.payout_state(&second), PayoutState::Sent);

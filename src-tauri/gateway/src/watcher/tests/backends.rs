@@ -8,6 +8,7 @@ use bitcoin::Network;
 use bitcoin::constants::genesis_block;
 use rust_decimal::Decimal;
 use serde_json::Value;
+use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{
     Chain, ChainDown, Fact, Identity, LookAnswer, LookRequest, NodeFeeRates, TxFacts,
 };
@@ -22,7 +23,6 @@ use crate::rates::{Answer, Question, RateSource, Rates, SourceAnswer, SourceQuot
 use crate::settings::Settings;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 use crate::watcher::CancelError;
-use tillgate_chain::chain_wrapper::ChainWrapper;
 
 /// A backend that shows the sandbox's chain with fewer facts, or with the genesis block of another
 /// network.

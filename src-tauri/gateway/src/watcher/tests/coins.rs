@@ -13,7 +13,7 @@ use tillgate_store::coins::StoredCoin;
 use tillgate_store::keychains::Keychain;
 use tillgate_store::payments::PaymentRow;
 
-use crate::daemon;
+use crate::open;
 use crate::testing::World;
 
 /// A script that anyone can spend, so that the tests need no key.
@@ -126,7 +126,7 @@ async fn a_coin_created_and_spent_before_its_first_look_is_spent() {
 #[tokio::test]
 async fn our_change_belongs_to_no_payment_and_follows_its_block() {
     let world = World::new().await;
-    daemon::ensure_wallet(&world.gateway).await.unwrap();
+    open::ensure_wallet(&world.gateway).await.unwrap();
     let wallet = world.gateway.wallet.get().unwrap();
     let script = wallet.change.script(3).unwrap();
     world.sandbox().send(script.clone(), 60_000, world.now_ms()).unwrap();

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{Chain, ChainDown, LookAnswer, LookRequest, TxPosition};
 use tillgate_store::keychains::Keychain;
 
 use super::*;
-use crate::backend_tests::by_script::ByScript;
-use tillgate_chain::chain_wrapper::ChainWrapper;
+use crate::testing::by_script::ByScript;
 
 /// A chain after a reorganisation: blocks above `left_above` were removed, and a new block replaces
 /// the first of them.

@@ -14,7 +14,6 @@ use tillgate_store::Reader;
 use tillgate_store::batches::VersionRow;
 use tillgate_store::payouts::PayoutRow;
 
-use super::super::twins::twin_spending;
 use super::chain::ChainSeen;
 use super::steps::{Mined, Step};
 use super::template::{Seeded, Template};
@@ -22,6 +21,7 @@ use crate::funds;
 use crate::gateway::Wait;
 use crate::sender::{NamedRateError, ReplaceError, build, may_abandon, may_bump, may_send};
 use crate::testing::World;
+use crate::testing::twins::twin_spending;
 use crate::wallet::spend::Payee;
 
 /// Satoshis that [`Step::SendOnChange`] leaves for its second payout and both fees.

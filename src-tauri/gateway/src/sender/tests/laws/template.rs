@@ -7,8 +7,8 @@ use bitcoin::hashes::{Hash as _, sha256};
 use tempfile::TempDir;
 use tillgate_machine::entropy::{Entropy, NoEntropy};
 
-use super::super::support::world_with_coins;
 use super::runtime;
+use crate::testing::sending::world_with_coins;
 
 /// The files of a gateway with a wallet and two coins, to be copied for each history.
 pub struct Template(TempDir);

@@ -1,0 +1,72 @@
+//! The trait that every command implements, and the context in which a command runs.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tillgate_domain::id::Id;
+use tillgate_gateway::App;
+use tillgate_gateway::gateway::Gateway;
+use tillgate_store::{Reader, StoreError};
+use ts_rs::TS;
+
+use super::error::CommandError;
+
+/// A command, with the type of its answer.
+pub trait Ask: Sized {
+    /// The type of the command's answer.
+    type Answer: Serialize + DeserializeOwned + TS;
+
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// The command failed; the error has a stable `errorType` and a sentence that names the remedy.
+    fn answer(
+        self,
+        by: &Asker<'_>,
+    ) -> impl Future<Output = Result<Self::Answer, CommandError>> + Send;
+}
+
+/// The gateway on which a command runs, and the actor who runs it.
+pub struct Asker<'a> {
+    /// The gateway with its watcher, sender and notifier.
+    pub app: &'a Arc<App>,
+    /// The actor as the audit stores it: `cli:ann`.
+    pub actor: &'a str,
+}
+
+impl Asker<'_> {
+    /// The gateway without its watcher, sender and notifier.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.app.gateway
+    }
+
+    /// Asks the sources of exchange rates, unless the gateway serves: then its own loop asks them.
+    pub async fn refresh_rates_if_unserved(&self) -> Result<(), CommandError> {
+        if self.gateway().served.get().is_none() {
+            self.gateway().refresh_rates().await?;
+        }
+        Ok(())
+    }
+
+    /// Reads from one snapshot of the database, on a thread that may block.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Gateway, &Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let gateway = Arc::clone(self.gateway());
+        let job = move || gateway.store.read(|reader| read(&gateway, reader));
+        match tokio::task::spawn_blocking(job).await {
+            Ok(answer) => Ok(answer?),
+            Err(error) => {
+                tracing::error!(%error, "a query failed unexpectedly");
+                Err(CommandError::internal())
+            }
+        }
+    }
+}
+
+/// Parses the id in the argument `field`.
+pub fn id(field: &'static str, text: &str) -> Result<Id, CommandError> {
+    text.parse().map_err(|error| CommandError::at(field, &error))
+}

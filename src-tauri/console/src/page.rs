@@ -1,0 +1,36 @@
+//! Pages of lists.
+
+use serde::{Deserialize, Serialize};
+use tillgate_gateway::records::PAGE_MAX;
+use ts_rs::TS;
+
+use super::error::CommandError;
+use crate::refusal::ArgumentFault;
+
+/// Some items of a list, and the number of all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// The number of items on all pages together.
+    #[ts(type = "number")]
+    pub items_count: u64,
+}
+
+impl<T> Page<T> {
+    /// A page that holds the whole list.
+    pub fn whole(items: Vec<T>) -> Self {
+        Self { items_count: u64::try_from(items.len()).unwrap_or(u64::MAX), items }
+    }
+}
+
+/// The requested page size, or an error if it is out of bounds.
+pub fn page_size(limit: u32) -> Result<u32, CommandError> {
+    let bounds = 1..=PAGE_MAX;
+    if bounds.contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(CommandError::invalid("limit", &ArgumentFault::Range { least: 1, most: 500 }))
+    }
+}

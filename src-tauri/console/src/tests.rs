@@ -1,0 +1,16 @@
+//! Tests of a whole gateway whose result is seen through commands.
+
+mod alarms;
+mod catching_up;
+mod chained;
+mod electrum_hostile;
+mod held_back;
+mod hung;
+mod labels;
+#[cfg(target_os = "linux")]
+mod locked_keyring;
+mod paid_by_copy;
+mod restored;
+mod setup;
+mod still;
+mod stuck;

@@ -1,0 +1,103 @@
+//! The sandbox's calls over HTTP, for the test suites of shops. Any key of the environment may make
+//! them.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::HeaderValue;
+use axum::http::header::ALLOW;
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post, put};
+use tillgate_gateway::sandbox::{self, CallError, ROUTES, Route};
+use tillgate_gateway::sender::SendError;
+use tillgate_gateway::watcher::WatchError;
+use tillgate_sandbox::SandboxError;
+
+use super::auth::Caller;
+use super::body::read_json_body;
+use super::error::Failure;
+use super::query::NoQuery;
+use super::respond::json_answer;
+use super::state::Http;
+use tillgate_gateway::error_type::ErrorType;
+
+const V2: &str = "/v2";
+
+/// All calls of the sandbox. They are served beside `/v2`, and below it for clients with one base
+/// URL.
+pub fn routes() -> Router<Arc<Http>> {
+    let with_both = |router: Router<Arc<Http>>, route: &'static Route| {
+        router
+            .route(route.path, method_of(route))
+            .route(&format!("{V2}{}", route.path), method_of(route))
+    };
+    ROUTES.iter().fold(Router::new(), with_both)
+}
+
+/// The parameters of a path, if readable.
+type Named = Result<RawPathParams, RawPathParamsRejection>;
+
+fn method_of(route: &'static Route) -> MethodRouter<Arc<Http>> {
+    let handler =
+        move |http: State<Arc<Http>>,
+              caller: Caller,
+              _: NoQuery,
+              named: Named,
+              request: Request| { call(route, http, caller, named, request) };
+    match route.method {
+        "GET" => get(handler),
+        "PUT" => put(handler),
+        _ => post(handler),
+    }
+}
+
+async fn call(
+    route: &'static Route,
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    named: Named,
+    request: Request,
+) -> Result<Response, Failure> {
+    // POST extends the chain or changes payments. PUT replaces a value, such as the end of a fault.
+    if route.method == "POST" {
+        caller.asks(&http)?;
+        http.app.gateway.promise_room(0).await?;
+    }
+    let named = named.map_err(|_| Failure::not_found("record"))?;
+    let (parts, body) = request.into_parts();
+    let body = read_json_body(&parts.headers, body).await?;
+    let subject = named.iter().next().map_or("", |(_, subject)| subject);
+    let call = route.read(&http.app.gateway, subject, &body)?;
+    Ok(json_answer(sandbox::make(&http.app, call).await?.to_string()))
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::NoSuchPath => Self::not_found("path"),
+            CallError::MethodNotAllowed(allowed) => {
+                Self::new(ErrorType::MethodNotAllowed, error.to_string())
+                    .with(ALLOW, HeaderValue::from_static(allowed))
+            }
+            CallError::NotFound(message) => Self::new(ErrorType::NotFound, message.message),
+            CallError::Invalid(field_errors) => Self::invalid(field_errors),
+            CallError::Conflict(message) => Self::new(ErrorType::SandboxRefused, message.message),
+            CallError::Store(error) => error.into(),
+            CallError::Look(WatchError::Store(error))
+            | CallError::Send(SendError::Store(error)) => error.into(),
+            CallError::Look(error) => Self::internal(&error),
+            CallError::Send(error) => Self::internal(&error),
+            CallError::Sandbox(error @ (SandboxError::Storage(_) | SandboxError::File(_))) => {
+                tracing::error!(%error, "a call of the sandbox was refused because nothing could be stored");
+                Self::new(
+                    ErrorType::StorageUnavailable,
+                    "Nothing can be stored at the moment; nothing was changed",
+                )
+            }
+            CallError::Sandbox(error) => Self::internal(&error),
+            CallError::Interrupted => Self::internal(&error),
+        }
+    }
+}

@@ -67,13 +67,7 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("keyring", keyring(&gateway)),
                 check("database", database(&gateway)),
                 check("chain", chain(&gateway)),
-                check(
-                    "disk",
-                    gateway
-                        .count_owed()
-                        .map_err(|error| error.to_string())
-                        .and_then(|()| disk(&gateway.disk)),
-                ),
+                check("disk", disk(&gateway.disk, gateway.kept_bytes())),
                 check("permissions", permissions(gateway.data_dir.path())),
                 check("notifications", notifications(&gateway)),
                 check("payouts", payouts(&gateway)),
@@ -104,7 +98,8 @@ pub fn examine_unopened(
 ) -> DoctorView {
     let mut checks = vec![check(concerned, Err(why))];
     if let Some(env_dir) = env_dir.filter(|path| path.is_dir()) {
-        checks.push(check("disk", disk(&Disk::of(env_dir, environment))));
+        let env_disk = Disk::of(env_dir, environment);
+        checks.push(check("disk", disk(&env_disk, env_disk.reserve_bytes())));
         checks.push(check("permissions", permissions(env_dir)));
     }
     checks.push(check("ports", free_port(environment)));

@@ -4,3 +4,4 @@ pub mod api_keys;
 pub mod idempotency;
 pub mod key_limits;
 pub mod record_scope;
+mod upper_bound;

@@ -83,7 +83,7 @@ pub async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    let (id, _promise) = check_resend(&http, &caller, Permission::PaymentsRead, id, body).await?;
+    let id = check_resend(&http, &caller, Permission::PaymentsRead, id, body).await?;
     let scope = caller.scope();
     let ids = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
         resend::anomalies_of(gateway, &id, scope)

@@ -137,7 +137,7 @@ pub async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    let (id, _promise) = check_resend(&http, &caller, Permission::PaymentsRead, id, body).await?;
+    let id = check_resend(&http, &caller, Permission::PaymentsRead, id, body).await?;
     let queued = resend::resend_payment(&http.app.gateway, id, caller.scope()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
 }

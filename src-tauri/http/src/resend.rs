@@ -2,8 +2,6 @@
 
 use tillgate_domain::id::Id;
 use tillgate_domain::permission::Permission;
-use tillgate_machine::owed::Promise;
-use tillgate_store::owed::ATTEMPTS_BYTES;
 
 use super::auth::Caller;
 use super::body::Unused;
@@ -20,12 +18,11 @@ pub async fn check_resend(
     permission: Permission,
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
-) -> Result<(Id, Promise), Failure> {
+) -> Result<Id, Failure> {
     caller.may(permission)?;
     let RecordId(id) = id?;
     body?;
     caller.asks(http)?;
-    // Only the attempts need reserved space: the notification itself is stored at once.
-    let promise = http.app.gateway.promise_room(ATTEMPTS_BYTES).await?;
-    Ok((id, promise))
+    http.app.gateway.check_room()?;
+    Ok(id)
 }

@@ -63,7 +63,7 @@ async fn call(
     // POST extends the chain or changes payments. PUT replaces a value, such as the end of a fault.
     if route.method == "POST" {
         caller.asks(&http)?;
-        http.app.gateway.promise_room(0).await?;
+        http.app.gateway.check_room()?;
     }
     let named = named.map_err(|_| Failure::not_found("record"))?;
     let (parts, body) = request.into_parts();

@@ -1,16 +1,14 @@
 //! The free room on the disk that holds the data.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::environment::Environment;
-use super::owed::{Owed, Promise};
 
-/// Production refuses new records below this free room, so that promised ones can still be written
+/// Production refuses new records below this free room, so that existing ones can still change
 /// (interface, "Errors").
 pub const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
 
-/// The refusal of a new record, because the remaining room is kept for promised records.
+/// The refusal of a new record, because the remaining room is kept for existing ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
 #[error("the disk is nearly full: new records and resends are refused; everything else continues")]
 pub struct DiskNearlyFull;
@@ -20,7 +18,6 @@ pub struct DiskNearlyFull;
 pub struct Disk {
     folder: PathBuf,
     reserve_bytes: u64,
-    owed: Arc<Owed>,
     #[cfg(any(test, feature = "testing"))]
     test_free_bytes: std::sync::atomic::AtomicU64,
 }
@@ -32,7 +29,6 @@ impl Disk {
         Self {
             folder: folder.to_owned(),
             reserve_bytes: reserve_bytes(environment),
-            owed: Arc::default(),
             #[cfg(any(test, feature = "testing"))]
             test_free_bytes: std::sync::atomic::AtomicU64::new(u64::MAX),
         }
@@ -55,39 +51,13 @@ impl Disk {
         self.reserve_bytes
     }
 
-    /// The free bytes that are kept for promised records: the reserve, and the bytes that promised
-    /// records may still need.
-    #[must_use]
-    pub fn kept_bytes(&self) -> u64 {
-        self.reserve_bytes.saturating_add(self.owed.bytes())
-    }
-
-    /// Keeps `bytes` for a new record. `None` if there is too little room, or `count_owed` has not
-    /// succeeded yet.
-    #[must_use]
-    pub fn promise(&self, bytes: u64) -> Option<Promise> {
-        let room = match self.free_bytes() {
-            Some(free) => free.checked_sub(self.reserve_bytes)?,
-            None => u64::MAX,
-        };
-        self.owed.promise(bytes, room)
-    }
-
-    /// Counts again the bytes that stored records may still need.
-    ///
-    /// # Errors
-    /// The error of `count`.
-    pub fn count_owed<E>(&self, count: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
-        self.owed.count(count)
-    }
-
-    /// Whether new records may be made.
+    /// Whether new records may be made, if `kept_bytes` must stay free.
     ///
     /// # Errors
     /// [`DiskNearlyFull`]; never if the system does not tell how much is free.
-    pub fn check_room(&self) -> Result<(), DiskNearlyFull> {
+    pub fn check_room(&self, kept_bytes: u64) -> Result<(), DiskNearlyFull> {
         match self.free_bytes() {
-            Some(free) if free < self.kept_bytes() => Err(DiskNearlyFull),
+            Some(free) if free < kept_bytes => Err(DiskNearlyFull),
             _ => Ok(()),
         }
     }
@@ -138,10 +108,11 @@ mod tests {
             [(Environment::Production, 500_000_000), (Environment::Test, 1_000_000_000)]
         {
             let disk = Disk::of(Path::new("."), environment);
+            let check = || disk.check_room(disk.reserve_bytes());
             disk.set_free_bytes(least);
-            disk.check_room().unwrap();
+            check().unwrap();
             disk.set_free_bytes(least - 1);
-            assert_eq!(disk.check_room(), Err(DiskNearlyFull), "{environment}");
+            assert_eq!(check(), Err(DiskNearlyFull), "{environment}");
         }
     }
 }

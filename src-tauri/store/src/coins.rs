@@ -108,15 +108,6 @@ impl Reader<'_> {
             .query_row(params![keychain.column(), index], |row| Ok(values::number(row, "bytes")))?
     }
 
-    pub fn spends_a_coin(&self, tx: &Transaction) -> Result<bool, StoreError> {
-        for input in &tx.input {
-            if self.has_coin(&input.previous_output)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// The payment of a stored coin, if it pays one; the outer `None` means that the coin is not
     /// stored.
     pub fn payee_of_coin(&self, outpoint: &OutPoint) -> Result<Option<Option<i64>>, StoreError> {

@@ -24,7 +24,6 @@ pub mod news;
 pub mod notifications;
 pub mod notify_hosts;
 pub mod other_type;
-pub mod owed;
 pub mod payment_lists;
 mod payment_warnings;
 pub mod payments;

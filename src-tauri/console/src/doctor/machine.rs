@@ -33,13 +33,13 @@ pub fn clock(gateway: &Gateway) -> Finding {
     Ok(format!("the clock runs evenly; it shows {}", now.iso_seconds()))
 }
 
-pub fn disk(disk: &Disk) -> Finding {
+pub fn disk(disk: &Disk, kept_bytes: u64) -> Finding {
     let Some(free) = disk.free_bytes() else {
         return Ok("the system does not report the free space of the disk".to_owned());
     };
     let free_mb = free / 1_000_000;
-    let too_little = disk.check_room().err().map(|_| {
-        let kept_mb = disk.kept_bytes().div_ceil(1_000_000);
+    let too_little = disk.check_room(kept_bytes).err().map(|_| {
+        let kept_mb = kept_bytes.div_ceil(1_000_000);
         format!(
             "only {free_mb} MB are free on the disk of {}, and new payments need more than {kept_mb} MB: make room",
             disk.folder().display()

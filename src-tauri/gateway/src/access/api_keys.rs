@@ -120,6 +120,11 @@ impl ApiKeys {
         self.to_the_end(move |keys| async move { keys.remove(name, now, actor).await }).await
     }
 
+    /// The number of live keys.
+    pub fn live_count(&self) -> u64 {
+        self.live.read().len() as u64
+    }
+
     /// All keys ever made, live ones first, newest first.
     pub fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.store.read(|reader| reader.api_keys())

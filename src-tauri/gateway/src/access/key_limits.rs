@@ -2,6 +2,7 @@
 //! counted in memory. The database counts a key's open payments only when the key reaches its
 //! limit.
 
+use super::upper_bound::UpperBound;
 use crate::answer::{Answer, Answered};
 use crate::error_type::ErrorType;
 use std::collections::HashMap;
@@ -9,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use tillgate_machine::upper_bound::UpperBound;
 use tillgate_store::payment_lists::PaymentFilter;
 use tillgate_store::{Store, StoreError};
 use tokio::time::Instant;

@@ -331,9 +331,8 @@ impl Job {
             }),
             Some(_) | None => Ok(()),
         };
-        gateway.count_owed()?;
-        let kept = gateway.disk.kept_bytes();
-        refuse(gateway.data_dir.path(), needed.saturating_add(kept), gateway.disk.free_bytes())?;
+        let with_kept = needed.saturating_add(gateway.kept_bytes());
+        refuse(gateway.data_dir.path(), with_kept, gateway.disk.free_bytes())?;
         refuse(folder, needed.saturating_add(MARGIN_BYTES), free_bytes(folder))?;
         Ok(needed)
     }

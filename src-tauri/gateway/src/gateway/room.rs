@@ -1,39 +1,30 @@
-//! Free space on the disk for new records, beside the space that stored records may still need.
-
-use std::sync::Arc;
+//! Free room on the disk, below which new records are refused.
 
 use tillgate_machine::disk::DiskNearlyFull;
-use tillgate_machine::owed::Promise;
-use tillgate_store::StoreError;
 
 use super::resources::Gateway;
 
+/// Bytes that an open payment may still need on the disk: its last change with a notification, and
+/// all attempts at the notification with the answers of the shop's server.
+const OPEN_PAYMENT_BYTES: u64 = 38_000;
+
 impl Gateway {
-    /// Reserves the bytes that a new record and its later changes may need. The caller holds the
-    /// promise until the commit.
+    /// The free bytes below which new records are refused: the reserve, and the room for as many
+    /// open payments as all keys and staff may have. Without a bound (`keyOpenPayments` 0) it is
+    /// the reserve alone.
+    #[must_use]
+    pub fn kept_bytes(&self) -> u64 {
+        let makers = self.keys.live_count().saturating_add(1);
+        let open_payments =
+            u64::from(self.settings.snapshot().key_open_payments).saturating_mul(makers);
+        self.disk.reserve_bytes().saturating_add(open_payments.saturating_mul(OPEN_PAYMENT_BYTES))
+    }
+
+    /// Whether the disk has room for a new record.
     ///
     /// # Errors
     /// [`DiskNearlyFull`]; never if the system does not tell how much is free.
-    pub async fn promise_room(self: &Arc<Self>, bytes: u64) -> Result<Promise, DiskNearlyFull> {
-        if let Some(promise) = self.disk.promise(bytes) {
-            return Ok(promise);
-        }
-        let counting = Arc::clone(self);
-        match tokio::task::spawn_blocking(move || counting.count_owed()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                tracing::error!(%error, "the space that stored records need is unknown")
-            }
-            Err(error) => tracing::error!(%error, "the space that stored records need is unknown"),
-        }
-        self.disk.promise(bytes).ok_or(DiskNearlyFull)
-    }
-
-    /// Counts the bytes that stored records may still need.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn count_owed(&self) -> Result<(), StoreError> {
-        self.disk.count_owed(|| self.store.read(|reader| reader.owed_bytes()))
+    pub fn check_room(&self) -> Result<(), DiskNearlyFull> {
+        self.disk.check_room(self.kept_bytes())
     }
 }

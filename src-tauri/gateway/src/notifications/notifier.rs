@@ -183,6 +183,7 @@ impl Notifier {
     }
 
     /// The number of running attempts at the server of a URL.
+    #[cfg(test)]
     pub fn count_under_way_at(&self, url: &str) -> usize {
         self.attempts.under_way().count_at(&tillgate_store::notifications::server_of(url))
     }

@@ -13,9 +13,7 @@ use tillgate_domain::time::Timestamp;
 use tillgate_machine::disk::DiskNearlyFull;
 use tillgate_machine::entropy::NoEntropy;
 use tillgate_machine::field_errors::FieldError;
-use tillgate_machine::owed::Promise;
 use tillgate_store::notify_hosts::NotifyHosts;
-use tillgate_store::owed::OpenTexts;
 use tillgate_store::payments::{NewPayment, PaymentRow};
 use tillgate_store::rates::StoredRate;
 use tillgate_store::{Reader, StoreError, Tx};
@@ -159,7 +157,7 @@ pub async fn insertion(
         }
         None => None,
     };
-    let promise = gateway.promise_room(owed_bytes(&request)).await?;
+    gateway.check_room()?;
     let rate_id = gateway.rates.row_id(&gateway.store, price.currency, &market).await?;
     let usd = gateway.rates.last_known(Currency::USD).map(|stored| stored.rate);
     let payment = Payment::open(gateway.entropy.id()?, &price, &settings.policy, usd, now);
@@ -171,7 +169,7 @@ pub async fn insertion(
         tip_height,
     };
     let record = payment_record(&row, &[], &context);
-    Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once, promise }, permit))
+    Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit))
 }
 
 /// The price in Bitcoin and its exchange rate. All field errors are found here, before temporary
@@ -213,25 +211,6 @@ fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(Arc<Wallet>, u32), 
     let wallet = gateway.ready_wallet()?;
     let watched = gateway.last_look.watched_lately(now)?;
     Ok((wallet, watched.tip.height))
-}
-
-/// The bytes on the disk that the payment and its later changes may need.
-fn owed_bytes(request: &Validated) -> u64 {
-    let Some(url) = &request.notification_url else { return 0 };
-    let others = [&request.anomaly_notification_url, &request.redirect_urls];
-    let others = others
-        .into_iter()
-        .flatten()
-        .chain([&request.merchant_transaction_id])
-        .map(String::len)
-        .sum::<usize>();
-    let texts = OpenTexts {
-        payments: 1,
-        notification_urls: url.len() as u64,
-        messages: request.message.len() as u64,
-        others: others as u64,
-    };
-    texts.owed_bytes()
 }
 
 /// The payment's row with the next address. The store assigns `seq`.
@@ -288,9 +267,9 @@ pub async fn store(
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
         Some(again) => Ok((again, None)),
         None => {
-            let (created, promise) = insertion.insert(tx)?;
+            let created = insertion.insert(tx)?;
             let permit = permit.map(OpenPaymentPermit::will_be_made);
-            Ok((created, Some((permit, promise, Announcement::of_change(there)))))
+            Ok((created, Some((permit, Announcement::of_change(there)))))
         }
     };
     let (created, _committed) = gateway.store.write_short(check, insert).await?;
@@ -338,17 +317,15 @@ pub struct Insertion {
     record: String,
     now: Timestamp,
     once: Option<Once>,
-    /// The disk space reserved for the payment.
-    promise: Promise,
 }
 
 impl Insertion {
-    fn insert(self, tx: &Tx<'_>) -> Result<(Created, Promise), StoreError> {
+    fn insert(self, tx: &Tx<'_>) -> Result<Created, StoreError> {
         let payment = &self.new.row.payment;
         tx.insert_payment(&self.new)?;
         if let Some(once) = &self.once {
             once.store(tx, self.record.as_bytes(), self.now)?;
         }
-        Ok((Created::New { payment_id: payment.id, record: self.record }, self.promise))
+        Ok(Created::New { payment_id: payment.id, record: self.record })
     }
 }

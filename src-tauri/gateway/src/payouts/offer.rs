@@ -202,7 +202,7 @@ pub async fn offer_along<A: Along>(
     let (judged, market) = judge(gateway, validated, along.is_refund(), &settings, now)?;
     known.map_err(OfferError::from)?;
     gateway.ready_wallet().map_err(OfferError::from)?;
-    gateway.promise_room(0).await.map_err(OfferError::from)?;
+    gateway.check_room().map_err(OfferError::from)?;
     let fee_rate = funding::fee_rate(gateway, &settings).await;
     let (amount_sats, script) = (judged.worth.amount_sats, judged.address.script.clone());
     let funding =

@@ -35,7 +35,7 @@ impl Settings {
         let (min_fresh_sources, key_requests_per_second, key_open_payments, daily_limit_sats) =
             match environment {
                 Environment::Test => (1, 0, 0, 100_000_000),
-                Environment::Production => (2, 200, 100_000, 10_000_000),
+                Environment::Production => (2, 200, 2_000, 10_000_000),
             };
         let network = match environment {
             Environment::Test => ChainNetwork::Sandbox,

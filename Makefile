@@ -8,7 +8,7 @@ help:
 	@echo 'make audit    look for crates with known faults (asks the network for the list of them)'
 	@echo 'make consensus  let Bitcoin Core’s consensus engine judge the sandbox (minutes to build: cmake and boost)'
 	@echo 'make bench    measure the release build and write docs/benchmarks.md (ARGS="--only spine" measures a part)'
-	@echo 'make screens  draw each screen in four sizes and two themes into docs/screens'
+	@echo 'make screens  draw each screen in four sizes and two themes into screens/'
 	@echo 'make package  build the Debian package (scripts/package-check.sh tries it on a clean Debian)'
 	@echo 'make lint     the part of it that runs no test'
 	@echo 'make fmt      format all sources'

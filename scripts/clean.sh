@@ -6,4 +6,4 @@ source "$(dirname "$0")/env.sh"
 
 cd "$TILLGATE_ROOT"
 cargo clean
-rm -rf ui/dist ui/node_modules gen "$TILLGATE_CACHE/tools"
+rm -rf ui/dist ui/node_modules gen screens "$TILLGATE_CACHE/tools"

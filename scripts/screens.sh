@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws each screen in four sizes and two themes into docs/screens.
+# Draws each screen in four sizes and two themes into screens/.
 set -euo pipefail
 # shellcheck source=scripts/env.sh
 source "$(dirname "$0")/env.sh"
@@ -9,7 +9,7 @@ cd "$TILLGATE_ROOT"
 
 scripts/ui-packages.sh
 npm --prefix ui run build
-rm -rf docs/screens
-SCREENS="$TILLGATE_ROOT/docs/screens" WINDOW_SCREEN=1920x1200 cargo test --locked --workspace \
+rm -rf screens
+SCREENS="$TILLGATE_ROOT/screens" WINDOW_SCREEN=1920x1200 cargo test --locked --workspace \
     --features desktop,custom-protocol --test window -- --ignored --nocapture each_screen_is_drawn
-du -sh docs/screens
+du -sh screens

@@ -1,9 +1,10 @@
 # The commands of this project are `make run`, `make test` and `make bench`; all they do stands in scripts/.
 
-.PHONY: help run test audit consensus bench screens package lint fmt clean
+.PHONY: help run dev test audit consensus bench screens package lint fmt clean
 
 help:
 	@echo 'make run      build Tillgate and start it on the built-in sandbox (ARGS="..." are passed on)'
+	@echo 'make dev      the same, and changes of the sources show at once (ARGS="..." are passed on)'
 	@echo 'make test     everything that CI runs'
 	@echo 'make audit    look for crates with known faults (asks the network for the list of them)'
 	@echo 'make consensus  let Bitcoin Core’s consensus engine judge the sandbox (minutes to build: cmake and boost)'
@@ -16,6 +17,9 @@ help:
 
 run:
 	@scripts/run.sh $(ARGS)
+
+dev:
+	@scripts/dev.sh $(ARGS)
 
 test:
 	@scripts/test.sh

@@ -372,6 +372,8 @@ export const limits: LimitsView = {
 
 const ABOUT = { default: "", about: "" };
 
+const RATE_SOURCES = "kraken,coinbase,bitstamp,coingecko,mempool";
+
 /** The settings of a gateway without a backend. */
 export function settings(over: Record<string, string> = {}): { items: SettingItem[]; itemsCount: number } {
   const values = {
@@ -383,12 +385,17 @@ export function settings(over: Record<string, string> = {}): { items: SettingIte
     backendZmq: "",
     backendCertificate: "",
     proxy: "",
-    rateSources: "kraken,coinbase,bitstamp,coingecko,mempool",
+    rateSources: RATE_SOURCES,
     minFreshSources: "2",
     fixedRates: "",
     ...over,
   };
-  const items = Object.entries(values).map(([name, value]) => ({ name, value, ...ABOUT }));
+  const items = Object.entries(values).map(([name, value]) => ({
+    name,
+    value,
+    ...ABOUT,
+    ...(name === "rateSources" ? { default: RATE_SOURCES } : {}),
+  }));
   return { items, itemsCount: items.length };
 }
 

@@ -65,6 +65,20 @@ describe("rates and limits", () => {
     });
   });
 
+  test("a source without words is shown by its own name, and is kept", async () => {
+    host.replyIn("production", "listSettings", settings({ ...url, rateSources: "kraken,coinbase,newone" }));
+    host.replyIn("production", "status", production);
+    open("#/production/go-live");
+    await screen.findByRole("heading", { name: "Exchange rates" });
+    expect(screen.getByLabelText("mempool.space")).toHaveProperty("checked", false);
+    expect(screen.getByLabelText("newone")).toHaveProperty("checked", true);
+    host.replyIn("production", "setSetting", { name: "rateSources", value: "", default: "", about: "" });
+    await fireEvent.click(screen.getByLabelText("Coinbase"));
+    await waitFor(() =>
+      expect(host.askedOfProductionFor("setSetting")[0]).toMatchObject({ value: "kraken,newone" }),
+    );
+  });
+
   test("a limit is shown with its worth, and a wrong one is refused", async () => {
     host.replyIn("production", "listSettings", settings(url));
     host.replyIn("production", "showLimits", limits);

@@ -60,6 +60,11 @@ export function valueOf(settings: readonly SettingItem[], name: string): string 
   return settings.find((setting) => setting.name === name)?.value ?? "";
 }
 
+/** The default of a setting; empty if the setting is unknown. */
+export function defaultOf(settings: readonly SettingItem[], name: string): string {
+  return settings.find((setting) => setting.name === name)?.default ?? "";
+}
+
 export function isDone(step: Step, facts: Facts): boolean {
   switch (step) {
     case "wallet":

@@ -30,6 +30,17 @@ export const WHY_INVALID: Record<WhyInvalid, { text: string; tone: Tone }> = {
   WITHDRAWN: { text: "Coins withdrawn", tone: "over" },
 };
 
+const RATE_SOURCES: Record<string, string> = {
+  kraken: "Kraken",
+  coinbase: "Coinbase",
+  bitstamp: "Bitstamp",
+  coingecko: "CoinGecko",
+  mempool: "mempool.space",
+};
+
+/** The name of a source of exchange rates. One without words is shown by its own name. */
+export const rateSourceName = (name: string): string => RATE_SOURCES[name] ?? name;
+
 /** Every state that a badge can show. */
 export type Badged = PaymentState | PayoutState | Resolution | NotificationState;
 

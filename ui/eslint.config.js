@@ -9,7 +9,7 @@ export default ts.config(
     ignores: [
       "dist",
       "node_modules",
-      "src/lib/bindings",
+      "src/lib/bindings.ts",
       "src/lib/language/.wuchale",
       "src/lib/language/data.js",
     ],

@@ -46,7 +46,7 @@ const ofComponents = svelte({
   loader: "custom",
   files: {
     include: ["src/**/*.svelte", "src/**/*.ts"],
-    ignore: ["src/lib/bindings/**", "src/lib/language/**", "**/*.d.ts"],
+    ignore: ["src/lib/bindings.ts", "src/lib/language/**", "**/*.d.ts"],
   },
   storage: withoutReferences(LANGUAGES, async (source) => (await panel.transform(source)).msgs),
   bundleLoad: true,

@@ -4,7 +4,7 @@ import { pofile } from "wuchale";
 
 /** The sources with texts. */
 const FOLDER = "src";
-const HAS_TEXTS = /^(?!lib\/(bindings|language)\/).*(\.svelte|(?<!\.d)\.ts)$/;
+const HAS_TEXTS = /^(?!lib\/(bindings\.ts$|language\/)).*(\.svelte|(?<!\.d)\.ts)$/;
 
 /** A reference of a text that no source has. Wuchale removes the reference, and then the text. */
 const NOWHERE = { file: "nowhere", refs: [null] };

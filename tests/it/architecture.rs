@@ -137,7 +137,7 @@ fn source_files_have_at_most_500_lines() {
         ["src-tauri", "tests"].into_iter().flat_map(|folder| sources_below(folder, &["rs", "sql"]));
     for path in rust.chain(sources_below("ui/src", &["svelte", "ts", "css"])) {
         // Migrations are exempt, because a schema is read table by table. So are generated files.
-        let exempt = ["generated", "bindings", "migrations"];
+        let exempt = ["generated", "bindings.ts", "migrations"];
         let is_exempt =
             path.components().any(|part| exempt.iter().any(|name| part.as_os_str() == *name));
         let lines = fs::read_to_string(&path).unwrap().lines().count();

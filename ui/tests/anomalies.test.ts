@@ -1,4 +1,4 @@
-import type { AnomalyKind } from "../src/lib/bindings/AnomalyKind";
+import type { AnomalyKind } from "../src/lib/bindings";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { tick } from "svelte";
 import { describe, expect, test } from "vitest";

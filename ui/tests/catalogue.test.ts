@@ -1,6 +1,6 @@
 // The window's words for each sentence of the gateway, in each language.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { VALUES } from "../src/lib/bindings/Sentences";
+import { VALUES } from "../src/lib/bindings";
 
 const CODES = Object.keys(VALUES) as (keyof typeof VALUES)[];
 

@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor, within } from "@testing-library/sve
 import { tick } from "svelte";
 import { describe, expect, test } from "vitest";
 import App from "../src/App.svelte";
-import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import type { PaymentView } from "../src/lib/bindings";
 import { payment, paymentsPage, production, status } from "./fixture";
 import { host, open } from "./panel";
 

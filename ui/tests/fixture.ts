@@ -1,25 +1,27 @@
 // Replies of the gateway for tests of screens. A test changes the fields that matter to it.
-import type { Acceptance } from "../src/lib/bindings/Acceptance";
-import type { AnomalyItem } from "../src/lib/bindings/AnomalyItem";
-import type { CertificateView } from "../src/lib/bindings/CertificateView";
-import type { DeliveryItem } from "../src/lib/bindings/DeliveryItem";
-import type { BackupItem } from "../src/lib/bindings/BackupItem";
-import type { BackupsView } from "../src/lib/bindings/BackupsView";
-import type { BumpEstimateView } from "../src/lib/bindings/BumpEstimateView";
-import type { EstimateView } from "../src/lib/bindings/EstimateView";
-import type { LimitsView } from "../src/lib/bindings/LimitsView";
-import type { PaymentItem } from "../src/lib/bindings/PaymentItem";
-import type { PaymentsPage } from "../src/lib/bindings/PaymentsPage";
-import type { PaymentView } from "../src/lib/bindings/PaymentView";
-import type { PayoutView } from "../src/lib/bindings/PayoutView";
-import type { SendEstimateView } from "../src/lib/bindings/SendEstimateView";
-import type { RestoreView } from "../src/lib/bindings/RestoreView";
-import type { SettingItem } from "../src/lib/bindings/SettingItem";
-import type { StatusView } from "../src/lib/bindings/StatusView";
-import type { TakingsSum } from "../src/lib/bindings/TakingsSum";
-import type { Telling } from "../src/lib/bindings/Telling";
-import type { TakingsView } from "../src/lib/bindings/TakingsView";
-import type { WalletInfoView } from "../src/lib/bindings/WalletInfoView";
+import type {
+  Acceptance,
+  AnomalyItem,
+  BackupItem,
+  BackupsView,
+  BumpEstimateView,
+  CertificateView,
+  DeliveryItem,
+  EstimateView,
+  LimitsView,
+  PaymentItem,
+  PaymentView,
+  PaymentsPage,
+  PayoutView,
+  RestoreView,
+  SendEstimateView,
+  SettingItem,
+  StatusView,
+  TakingsSum,
+  TakingsView,
+  Telling,
+  WalletInfoView,
+} from "../src/lib/bindings";
 
 /** A sentence of the gateway. Without a code the window shows its English text. */
 export const telling = (

@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import type { BackendTestView } from "../src/lib/bindings/BackendTestView";
+import type { BackendTestView } from "../src/lib/bindings";
 import { changesOf, formOf, testOf } from "../src/lib/golive";
 import { production, settings, telling } from "./fixture";
 import { click, current, type, withWallet } from "./guide";

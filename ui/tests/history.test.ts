@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HistoryItem } from "../src/lib/bindings/HistoryItem";
+import type { HistoryItem } from "../src/lib/bindings";
 import { changeWords, creationWords } from "../src/lib/history";
 import { payment } from "./fixture";
 

@@ -1,7 +1,6 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test, vi } from "vitest";
-import type { StatusView } from "../src/lib/bindings/StatusView";
-import type { WarningKind } from "../src/lib/bindings/WarningKind";
+import type { StatusView, WarningKind } from "../src/lib/bindings";
 import { daysOf, type Period, localDays } from "../src/lib/days";
 import { tasksOf } from "../src/lib/tasks";
 import { delivery, production, status, takings, takingsSum, withoutServer, telling } from "./fixture";

@@ -1,6 +1,5 @@
 // A host for tests of screens. It returns the replies that a test sets, and knows no rule of the gateway.
-import type { Command } from "../src/lib/bindings/Command";
-import type { CommandError } from "../src/lib/bindings/CommandError";
+import type { Command, CommandError } from "../src/lib/bindings";
 import type {
   Answers,
   CommandName,

@@ -1,5 +1,5 @@
 // Sentences that would cost a merchant money if misread.
-import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import type { PaymentView } from "../src/lib/bindings";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acceptance, anomaly, backups, estimate, payment, production, status, telling } from "./fixture";

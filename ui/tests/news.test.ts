@@ -1,8 +1,6 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import type { NewsEvent } from "../src/lib/bindings/NewsEvent";
-import type { NewsItem } from "../src/lib/bindings/NewsItem";
-import type { NewsOrder } from "../src/lib/bindings/NewsOrder";
+import type { NewsEvent, NewsItem, NewsOrder } from "../src/lib/bindings";
 import { notesOf, wordsOf } from "../src/lib/news";
 import { host, open } from "./panel";
 

@@ -1,6 +1,4 @@
-import type { PaymentState } from "../src/lib/bindings/PaymentState";
-import type { PaymentView } from "../src/lib/bindings/PaymentView";
-import type { TransactionItem } from "../src/lib/bindings/TransactionItem";
+import type { PaymentState, PaymentView, TransactionItem } from "../src/lib/bindings";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import { acceptance, anomaly, certificate, delivery, payment } from "./fixture";

@@ -1,4 +1,4 @@
-import type { PayoutView } from "../src/lib/bindings/PayoutView";
+import type { PayoutView } from "../src/lib/bindings";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import { payout, telling } from "./fixture";

@@ -1,7 +1,7 @@
 // The receipt of a payment, for the printer and for the customer.
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import type { PaymentView } from "../src/lib/bindings";
 import { payment } from "./fixture";
 import { host, open } from "./panel";
 

@@ -1,7 +1,6 @@
 // The gateway's refusals, as the window words them.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { CommandError } from "../src/lib/bindings/CommandError";
-import type { Telling } from "../src/lib/bindings/Telling";
+import type { CommandError, Telling } from "../src/lib/bindings";
 import { refused, worded } from "../src/lib/refusal";
 
 afterEach(() => {

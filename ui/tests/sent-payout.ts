@@ -1,6 +1,5 @@
 // Payouts that were sent, and their screen on a test host.
-import type { PayoutView } from "../src/lib/bindings/PayoutView";
-import type { VersionItem } from "../src/lib/bindings/VersionItem";
+import type { PayoutView, VersionItem } from "../src/lib/bindings";
 import { fireEvent, screen } from "@testing-library/svelte";
 import { payout, telling } from "./fixture";
 import { open } from "./panel";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import type { PaymentView } from "../src/lib/bindings";
 import { verdictOf } from "../src/lib/verdict";
 import { payment } from "./fixture";
 

@@ -6,7 +6,6 @@ use ts_rs::TS;
 /// The kind of the chain backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum BackendKind {
     /// The built-in chain, whose coins are worth nothing. It has no server.
     Sandbox,

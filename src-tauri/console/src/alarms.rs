@@ -15,7 +15,6 @@ use crate::refusal::NotFound;
 
 /// Dismisses all alarms of a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DismissAlarm {
     pub payout_id: String,
@@ -23,7 +22,6 @@ pub struct DismissAlarm {
 
 /// The alarms that are not dismissed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct AlarmsView {
     /// The oldest first.
     pub alarms: Vec<AlarmItem>,
@@ -31,7 +29,6 @@ pub struct AlarmsView {
 
 /// An alarm about a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AlarmItem {
     pub payout_id: String,

@@ -25,7 +25,6 @@ use crate::refusal::{NotFound, RefundedByPayout};
 /// The state of an anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[ts(export)]
 pub enum Resolution {
     /// Staff have not decided yet.
     Open,
@@ -55,7 +54,6 @@ impl From<anomaly::Resolution> for Resolution {
 
 /// Lists anomalies, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListAnomalies {
     /// Only OPEN anomalies.
     #[serde(default)]
@@ -67,7 +65,6 @@ pub struct ListAnomalies {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowAnomaly {
     pub anomaly_id: String,
@@ -75,7 +72,6 @@ pub struct ShowAnomaly {
 
 /// Dismisses an OPEN anomaly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DismissAnomaly {
     pub anomaly_id: String,
@@ -85,7 +81,6 @@ pub struct DismissAnomaly {
 
 /// Offers a payout of all coins of an anomaly, to send them back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RefundAnomaly {
     pub anomaly_id: String,
@@ -105,7 +100,6 @@ pub struct RefundAnomaly {
 /// Asks the customer on the payment page for the address of an anomaly's refund. A former answer is
 /// forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AskRefundAddress {
     pub anomaly_id: String,
@@ -113,7 +107,6 @@ pub struct AskRefundAddress {
 
 /// The question on the payment page where to send a refund, and the customer's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RefundQuestion {
     /// When staff asked, ISO 8601.
@@ -138,7 +131,6 @@ impl RefundQuestion {
 
 /// An anomaly as lists and views show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AnomalyItem {
     pub anomaly_id: String,

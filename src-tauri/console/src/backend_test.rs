@@ -37,12 +37,11 @@ const STALE_MS: i64 = 3 * 3_600_000;
 
 /// The password of a backend: wiped when it is dropped, and never printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, type = "string")]
+#[ts(type = "string")]
 pub struct BackendPassword(String);
 
 /// Tests servers from a form before the settings are saved. Stores nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TestBackend {
     /// `core` or `electrum`.
@@ -71,7 +70,6 @@ pub struct TestBackend {
 
 /// The result of testing all servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct BackendTestView {
     /// Whether all servers can be used.
     pub ok: bool,
@@ -81,7 +79,6 @@ pub struct BackendTestView {
 
 /// The result of testing one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerTestItem {
     pub url: String,

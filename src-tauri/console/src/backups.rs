@@ -28,17 +28,15 @@ pub const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";
 
 /// The passphrase of a backup: wiped when it is dropped, and never printed.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export, type = "string")]
+#[ts(type = "string")]
 pub struct Passphrase(String);
 
 /// Asks for the state of the backups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ShowBackups {}
 
 /// Makes a backup while the gateway keeps running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BackUp {
     /// The absolute path of the new file. If absent, the backup is written to `backupFolder` and
@@ -57,7 +55,6 @@ pub struct BackUp {
 
 /// Checks that a backup would restore this installation's wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct VerifyBackup {
     /// The absolute path of the backup.
     pub file: String,
@@ -73,7 +70,6 @@ pub struct VerifyBackup {
 
 /// Derives the key of nightly backups from a passphrase, and stores that key with the secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct SetBackupPassphrase {
     /// At least 8 characters; at least 12 in production.
     pub passphrase: Passphrase,
@@ -81,7 +77,6 @@ pub struct SetBackupPassphrase {
 
 /// The state of the backups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupsView {
     /// The folder of nightly backups; absent if none are made.
@@ -111,7 +106,6 @@ pub struct BackupsView {
 
 /// A backup that this installation made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupItem {
     /// The file's path.
@@ -126,7 +120,6 @@ pub struct BackupItem {
 
 /// A backup that would restore this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedBackup {
     /// Always true: a backup that would not restore is an error.

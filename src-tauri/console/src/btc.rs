@@ -6,7 +6,6 @@ use ts_rs::TS;
 
 /// An amount of Bitcoin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct BtcView {
     /// Whole satoshis; negative for a difference.
     #[ts(type = "number")]

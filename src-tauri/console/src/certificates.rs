@@ -11,7 +11,6 @@ use ts_rs::TS;
 
 /// A rate's certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateView {
     /// The median of the used quotes, before any spread, with 4 decimals.
@@ -26,7 +25,6 @@ pub struct CertificateView {
 
 /// The quote of one source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateItem {
     pub name: String,

@@ -51,7 +51,6 @@ macro_rules! commands {
         /// `{"command": "showPayment", "paymentId": "…"}`.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
         #[serde(tag = "command", rename_all = "camelCase")]
-        #[ts(export)]
         pub enum Command {
             $($command($command),)+
         }
@@ -65,9 +64,9 @@ macro_rules! commands {
         /// The type of each command's answer.
         #[cfg(test)]
         #[derive(TS)]
-        #[ts(export, rename_all = "camelCase")]
+        #[ts(rename_all = "camelCase")]
         #[allow(dead_code, reason = "only its TypeScript form is used, by the panel")]
-        struct Answers {
+        pub struct Answers {
             $($name: <$command as Ask>::Answer,)+
         }
 

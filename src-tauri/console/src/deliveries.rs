@@ -14,7 +14,6 @@ use crate::refusal::NotFound;
 
 /// Lists deliveries, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListDeliveries {
     /// Only failed deliveries.
     #[serde(default)]
@@ -27,7 +26,6 @@ pub struct ListDeliveries {
 
 /// Queues a notification with the current state of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Resend {
     /// The id of a delivery, a payment, an anomaly or a payout.
     pub id: String,
@@ -35,7 +33,6 @@ pub struct Resend {
 
 /// One attempt to deliver a notification, or a notification before its first attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryItem {
     /// The attempt's id.
@@ -71,7 +68,6 @@ pub struct DeliveryItem {
 
 /// The result of a resend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Resent {
     /// The number of notifications queued. It is 0 if the record has nothing to report or no URL.
     pub queued: u32,

@@ -37,12 +37,10 @@ use super::wallet::{NothingFound, OtherTypeView, has_found_nothing};
 
 /// Checks everything that the gateway needs, and names the remedy of each fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Doctor {}
 
 /// The findings of all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct DoctorView {
     /// Whether every check passed.
     pub ok: bool,

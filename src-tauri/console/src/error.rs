@@ -24,7 +24,6 @@ use super::refusal::{NotFound, Refusal};
 #[derive(
     Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error, tillgate_told::Told,
 )]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 #[error("{message}{}", in_brackets(.details.as_deref()))]
 pub struct CommandError {

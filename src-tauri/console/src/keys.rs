@@ -19,12 +19,10 @@ use super::page::Page;
 
 /// Lists the API keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListKeys {}
 
 /// Makes an API key. Only this answer shows its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateKey {
     /// The key's name: letters, digits, underscore; 1 to 64.
@@ -43,19 +41,16 @@ pub struct CreateKey {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct RevokeKey {
     pub name: String,
 }
 
 /// Makes a new HMAC key. For 24 hours `webhook-signature` also holds a signature by the former key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct RotateHmacKey {}
 
 /// An API key without its secret. The gateway stores only a hash of the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyItem {
     /// The key's name: the user name of Basic authentication.
@@ -78,7 +73,6 @@ pub struct KeyItem {
 
 /// A revoked key, with the number of its payouts that may still be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedKey {
     #[serde(flatten)]
@@ -93,7 +87,6 @@ pub struct RevokedKey {
 
 /// A new API key with its secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct NewKey {
     pub name: String,
     /// The key's secret, shown only in this answer.
@@ -103,7 +96,6 @@ pub struct NewKey {
 }
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct NewHmacKey {
     /// The key, `whsec_…`, shown only in this answer.
     pub key: String,

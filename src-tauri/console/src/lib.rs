@@ -10,6 +10,8 @@ pub mod ask;
 mod backend_defect;
 pub mod backend_test;
 pub mod backups;
+#[cfg(test)]
+mod bindings;
 pub mod btc;
 pub mod certificates;
 mod command;

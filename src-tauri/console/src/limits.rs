@@ -21,7 +21,6 @@ const MINIMUM: &str = "minPayoutBtc";
 
 /// Asks for today's limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ShowLimits {
     /// The ISO code of a currency. If given, the answer also holds the limits in this currency at
     /// the present rate.
@@ -31,7 +30,6 @@ pub struct ShowLimits {
 
 /// Changes one or both limits, in one transaction. A limit that is absent stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SetLimits {
     #[serde(default)]
@@ -43,7 +41,6 @@ pub struct SetLimits {
 
 /// The limits of payouts, and how much of today's limit is used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsView {
     /// The sum approved today that did not fail, without fees.
@@ -63,7 +60,6 @@ pub struct LimitsView {
 
 /// The limits in a currency, in its minor units.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct LimitsWorth {
     /// Rounded up.
     pub used: FiatView,

@@ -21,12 +21,10 @@ const LISTED: u32 = 50;
 
 /// Lists the last 50 events, the newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListNews {}
 
 /// The last events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct News {
     /// The events, the newest first.
     pub items: Vec<NewsItem>,
@@ -38,7 +36,6 @@ pub struct News {
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct NewsItem {
     /// Distinguishes the event from all others.
@@ -57,7 +54,6 @@ pub struct NewsItem {
 
 /// The sort of an event, with its values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NewsEvent {
     /// A payment was paid. Its state is that at the time of reading. `stop`: its coins are being
@@ -96,7 +92,6 @@ pub enum NewsEvent {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct NewsOrder {
     pub price: FiatView,
     /// The shop's own reference; may be empty.

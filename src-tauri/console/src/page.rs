@@ -9,7 +9,6 @@ use crate::refusal::ArgumentFault;
 
 /// Some items of a list, and the number of all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Page<T> {
     pub items: Vec<T>,

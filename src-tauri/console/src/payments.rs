@@ -28,7 +28,6 @@ pub use view::{PaymentItem, PaymentView};
 
 /// Lists payments, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListPayments {
     /// Most payments to list, 1 to 500.
     pub limit: u32,
@@ -40,7 +39,6 @@ pub struct ListPayments {
 
 /// Some payments, the number of all that match, and their sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentsPage {
     pub items: Vec<PaymentItem>,
@@ -52,7 +50,6 @@ pub struct PaymentsPage {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct PaymentSums {
     /// The prices of the CONFIRMED payments, one sum for each currency.
     pub confirmed: Vec<FiatView>,
@@ -62,7 +59,6 @@ pub struct PaymentSums {
 
 /// Shows one payment with transactions, history, deliveries and anomalies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowPayment {
     pub payment_id: String,
@@ -70,7 +66,6 @@ pub struct ShowPayment {
 
 /// Creates a payment from the fields of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatePayment {
     /// The price, as the person typed it.
@@ -91,7 +86,6 @@ pub struct CreatePayment {
 
 /// Accepts the coins that a payment received, as if they were in time and enough.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AcceptPayment {
     pub payment_id: String,
@@ -104,7 +98,6 @@ pub struct AcceptPayment {
 
 /// Cancels a payment that is NEW and that no coins were seen for. It expires at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelPayment {
     pub payment_id: String,

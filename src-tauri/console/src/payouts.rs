@@ -55,7 +55,6 @@ pub use waiting::Waiting;
 
 /// Lists payouts, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListPayouts {
     /// Most payouts to list, 1 to 500.
     pub limit: u32,
@@ -72,7 +71,6 @@ pub struct ListPayouts {
 
 /// Shows one payout with its transactions, history and deliveries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowPayout {
     pub payout_id: String,
@@ -80,7 +78,6 @@ pub struct ShowPayout {
 
 /// Requests a payout from the fields of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestPayout {
     pub address: String,
@@ -108,7 +105,6 @@ pub struct RequestPayout {
 
 /// Approves an offer. The sender then sends the payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovePayout {
     pub payout_id: String,
@@ -116,7 +112,6 @@ pub struct ApprovePayout {
 
 /// Rejects a shop's offer, or withdraws an offer of staff. Nothing is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectPayout {
     pub payout_id: String,

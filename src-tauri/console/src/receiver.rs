@@ -12,12 +12,10 @@ const PATH: &str = "/sandbox/receiver";
 
 /// Lists the last notifications that the sandbox's receiver took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListReceived {}
 
 /// The sandbox's receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ReceivedView {
     /// The URL to name as `notificationUrl`; absent outside the sandbox, and while the gateway does
     /// not serve.
@@ -28,7 +26,6 @@ pub struct ReceivedView {
 
 /// A notification that the receiver took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ReceivedItem {
     /// When it arrived, ISO 8601 with milliseconds.
     pub time: String,

@@ -10,7 +10,6 @@ use super::error::CommandError;
 
 /// A call of the sandbox, one of `sandbox::ROUTES`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Sandbox {
     /// `GET`, `POST` or `PUT`.
     pub method: String,
@@ -24,7 +23,6 @@ pub struct Sandbox {
 
 /// The answer of a sandbox call. Its form depends on the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct SandboxAnswer(#[ts(type = "unknown")] pub Value);
 
 impl Ask for Sandbox {

@@ -147,12 +147,10 @@ fn places(english: &str) -> Vec<&str> {
     found
 }
 
-/// Writes the codes with the names of their values for the window, whose catalogue must fit them.
-#[test]
-fn export_bindings_sentences() {
+/// The codes with the names of their values for the window, whose catalogue must fit them.
+pub fn in_typescript() -> String {
     let mut written = String::from(
-        "// Made from the Rust types by the gateway's tests.\n\n\
-         /** The names of the values of each sentence of the gateway, by the sentence's code. */\n\
+        "/** The names of the values of each sentence of the gateway, by the sentence's code. */\n\
          export const VALUES = {\n",
     );
     for (code, english) in &all().0 {
@@ -161,8 +159,7 @@ fn export_bindings_sentences() {
     }
     written.push_str("} as const;\n\n/** The names of the values of each sentence, as types. */\n");
     written.push_str("export type Sentences = { [Code in keyof typeof VALUES]: (typeof VALUES)[Code][number] };\n");
-    let folder = std::env::var_os("TS_RS_EXPORT_DIR").unwrap();
-    std::fs::write(std::path::Path::new(&folder).join("Sentences.ts"), written).unwrap();
+    written
 }
 
 #[test]

@@ -26,19 +26,16 @@ pub const BACKEND_PASSWORD: &str = PasswordEntry::SETTING;
 const BACKUP_FOLDER: &str = "backupFolder";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ListSettings {}
 
 /// Shows one setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct GetSetting {
     pub name: String,
 }
 
 /// Changes a setting. The change takes effect at once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct SetSetting {
     pub name: String,
     /// The value in the form that `SettingItem::about` describes.
@@ -54,7 +51,6 @@ impl fmt::Debug for SetSetting {
 
 /// Returns a setting to its default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct UnsetSetting {
     pub name: String,
 }
@@ -62,7 +58,6 @@ pub struct UnsetSetting {
 /// Changes several settings in one transaction. Rules between settings are checked against the
 /// final values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ChangeSettings {
     /// The changes; each setting may occur once.
     pub changes: Vec<SettingChange>,
@@ -70,7 +65,6 @@ pub struct ChangeSettings {
 
 /// The new value of one setting.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct SettingChange {
     pub name: String,
     /// The value in the form that `SettingItem::about` describes. If absent, the setting returns to
@@ -89,7 +83,6 @@ impl fmt::Debug for SettingChange {
 
 /// A setting with its present value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct SettingItem {
     pub name: String,
     /// The value in effect.

@@ -21,7 +21,6 @@ pub const PAGE_MAX: u32 = 5_000;
 
 /// Asks for a page of the movements of the balance in a period, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Statement {
     /// The ISO code of the currency in which all rows are valued. Rows of payments in other
     /// currencies are included.
@@ -44,7 +43,6 @@ pub struct Statement {
 /// The end of a page of a statement. All pages together hold the rows that existed when the first
 /// page was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementPlace {
     /// The time of the page's last row, in milliseconds since 1970.
@@ -60,7 +58,6 @@ pub struct StatementPlace {
 
 /// A page of the movements of a period, and the sums of this page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementView {
     /// The movements, the oldest first.
@@ -88,7 +85,6 @@ pub struct StatementTotals {
 
 /// One movement of the balance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementItem {
     /// When the ledger's row was written, ISO 8601 with milliseconds.
@@ -114,7 +110,6 @@ pub struct StatementItem {
 
 /// The sum of the movements of a day or a month.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatementTotal {
     /// The day or the month: `2026-01-12` or `2026-01`.

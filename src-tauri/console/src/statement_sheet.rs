@@ -24,7 +24,6 @@ const HEADING: [&str; 11] = [
 
 /// Asks for a page of the statement as a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct StatementSheet {
     /// The page of the statement; 5000 rows if it has no limit.
     #[serde(flatten)]
@@ -36,7 +35,6 @@ pub struct StatementSheet {
 
 /// A page of the statement as a table. The first page begins with the line of headings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct StatementSheetPage {
     /// The lines, each with its end.
     pub text: String,

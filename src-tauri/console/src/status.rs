@@ -38,12 +38,10 @@ pub struct FirstLook;
 
 /// Asks for the state of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Status {}
 
 /// The state of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
     /// `test` or `production`.
@@ -167,7 +165,6 @@ pub struct StatusView {
 
 /// An exchange rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct RateItem {
     /// The currency's ISO code.
     pub currency: String,
@@ -184,7 +181,6 @@ pub struct RateItem {
 
 /// A source of exchange rates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RateSourceItem {
     pub name: String,

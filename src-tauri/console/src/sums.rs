@@ -16,7 +16,6 @@ use super::btc::BtcView;
 
 /// A sum of money in a currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct FiatView {
     /// The amount in minor units of the currency, such as cents. A difference may be negative.
     #[ts(type = "number")]
@@ -58,7 +57,6 @@ impl fmt::Display for FiatView {
 
 /// The effect of accepting the coins that came for a payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Acceptance {
     /// The sum of all coins that would count.
     pub coins: BtcView,

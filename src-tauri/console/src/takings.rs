@@ -18,7 +18,6 @@ use super::sums::FiatView;
 /// too few coins, the part of the price counts that they cover. A payment that was reversed does
 /// not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ShowTakings {
     /// The beginning of each day, the oldest first, and then the end of the last day, in
@@ -31,7 +30,6 @@ pub struct ShowTakings {
 
 /// The takings of some days, in each currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TakingsView {
     /// The number of all payments that were ever created, in any state.
@@ -44,7 +42,6 @@ pub struct TakingsView {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct CurrencyTakings {
     /// The ISO code of the currency.
@@ -70,7 +67,6 @@ pub struct CurrencyTakings {
 
 /// The sum of some payments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TakingsSum {
     /// The number of payments.
@@ -83,7 +79,6 @@ pub struct TakingsSum {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TakingsDay {
     pub sum: TakingsSum,

@@ -44,12 +44,10 @@ const USUAL_GAP_LIMIT: u32 = 20;
 
 /// Asks for the wallet's sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct WalletInfo {}
 
 /// Asks for a page of labels of transactions, addresses and coins, in the format of BIP329.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletLabels {
     /// The field `next` of the previous page; absent for the first page.
@@ -62,7 +60,6 @@ pub struct WalletLabels {
 
 /// The end of a page of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelsPlace {
     /// The part of the list that the page belongs to.
@@ -74,7 +71,6 @@ pub struct LabelsPlace {
 
 /// A part of the list of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub enum LabelsPart {
     Transactions,
@@ -84,7 +80,6 @@ pub enum LabelsPart {
 
 /// The wallet's sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletInfoView {
     /// The sum of the ledger: the confirmed coins of customers, minus the payouts that are SENT.
@@ -127,7 +122,6 @@ pub struct WalletInfoView {
 
 /// A page of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct WalletLabelsView {
     /// One label for each transaction, address and coin.
     pub items: Vec<Label>,
@@ -137,7 +131,6 @@ pub struct WalletLabelsView {
 
 /// A label in the format of BIP329.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct Label {
     /// `tx`, `addr` or `output`.
     #[serde(rename = "type")]

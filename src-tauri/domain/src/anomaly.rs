@@ -12,7 +12,7 @@ use crate::id::Id;
 /// The kind of an anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
-#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum AnomalyKind {
     /// Coins that do not count; the payment is EXPIRED or INVALID. One per transaction.
     LatePayment,

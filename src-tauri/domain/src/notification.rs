@@ -20,7 +20,7 @@ const MAX_JITTER_PER_MILLE: i64 = 100;
 /// The kind of record that a notification is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
-#[cfg_attr(feature = "views", serde(rename_all = "lowercase"), ts(export))]
+#[cfg_attr(feature = "views", serde(rename_all = "lowercase"))]
 pub enum SubjectKind {
     /// A payment.
     Payment,
@@ -67,7 +67,7 @@ impl FromStr for SubjectKind {
 /// The state of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
-#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum NotificationState {
     /// It waits for its first or next attempt.
     Waiting,

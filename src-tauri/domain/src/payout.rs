@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// The state of a payout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
-#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum PayoutState {
     /// An offer: it waits for approval, and nothing was sent.
     New,

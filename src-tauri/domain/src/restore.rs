@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The progress of a restored copy's look through the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
-#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum RestoreState {
     /// Not looked since the restore: the next look begins at the wallet's birth, not at the end of
     /// the last one.

@@ -1,7 +1,7 @@
 //! Coins: all outputs of ours, customers' payments and our change, and their spends.
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{OutPoint, Transaction, Txid};
+use bitcoin::{OutPoint, Txid};
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::batch::Position;
 use tillgate_domain::chain::TxPosition;

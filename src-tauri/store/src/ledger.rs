@@ -21,7 +21,6 @@ use super::values::{self, Columns as _, InOrder};
 /// The kind of movement in a line of the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[ts(export)]
 pub enum LedgerKind {
     /// Counted coins of a payment were confirmed, or reversed.
     Payment,

@@ -24,7 +24,6 @@ const ATTEMPTS_TOLD: u32 = 2;
 /// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum NewsKind {
     /// A payment is paid, whether or not it is confirmed.
     Paid,

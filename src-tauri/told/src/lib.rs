@@ -16,7 +16,6 @@ pub use tillgate_told_derive::Told;
 
 /// A sentence for people: its code, its values, and its English text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Telling {
     /// The stable name of the sentence, such as `PAYOUT_LIMIT_DUST`.
@@ -46,7 +45,6 @@ impl Display for Telling {
 
 /// A value of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(untagged)]
 pub enum TellingValue {
     /// An id, a whole number, or the words of somebody else. It is shown as it is.

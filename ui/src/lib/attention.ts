@@ -1,5 +1,5 @@
 // The inbox “Needs attention”: what happened to an anomaly's coins, and which decision suits it best.
-import type { AnomalyItem } from "./bindings/AnomalyItem";
+import type { AnomalyItem } from "./bindings";
 import { plain } from "./format";
 import { orderOf } from "./words";
 

@@ -1,10 +1,6 @@
 // The steps of the guide for going live. Most progress is read from the gateway, so that it survives a closed window.
 import { withinOf } from "./refusal";
-import type { BackendKind } from "./bindings/BackendKind";
-import type { BackupsView } from "./bindings/BackupsView";
-import type { ServerTestItem } from "./bindings/ServerTestItem";
-import type { SettingItem } from "./bindings/SettingItem";
-import type { StatusView } from "./bindings/StatusView";
+import type { BackendKind, BackupsView, ServerTestItem, SettingItem, StatusView } from "./bindings";
 import { plural } from "./format";
 
 export type Step = "wallet" | "words" | "chain" | "rates" | "limits" | "backup" | "done";

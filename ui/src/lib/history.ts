@@ -1,6 +1,5 @@
 // The changes of a payment, as sentences for a merchant.
-import type { HistoryItem } from "./bindings/HistoryItem";
-import type { PaymentView } from "./bindings/PaymentView";
+import type { HistoryItem, PaymentView } from "./bindings";
 import { plural, plain } from "./format";
 import { btc } from "./state/unit.svelte";
 

@@ -1,9 +1,6 @@
 // The words of events, and the notifications of the desktop that tell of them.
 import { cut } from "./attention";
-import type { NewsEvent } from "./bindings/NewsEvent";
-import type { NewsItem } from "./bindings/NewsItem";
-import type { NewsKind } from "./bindings/NewsKind";
-import type { NewsOrder } from "./bindings/NewsOrder";
+import type { NewsEvent, NewsItem, NewsKind, NewsOrder } from "./bindings";
 import { plain, plural } from "./format";
 import { hrefOf, type Route } from "./state/route.svelte";
 import { TAKING_BACK } from "./words";

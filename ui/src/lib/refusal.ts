@@ -1,10 +1,6 @@
 // The gateway's refusals in the person's language. A refusal carries a code and its values; the words stand in
 // `sentences/`. Nothing is searched in a finished sentence.
-import type { CommandError } from "./bindings/CommandError";
-import type { RefusalView } from "./bindings/RefusalView";
-import type { Sentences } from "./bindings/Sentences";
-import type { Telling } from "./bindings/Telling";
-import type { TellingValue } from "./bindings/TellingValue";
+import type { CommandError, RefusalView, Sentences, Telling, TellingValue } from "./bindings";
 import { plain, showTime } from "./format";
 import { inLocale } from "./language/sums";
 import { CATALOGUE } from "./sentences";

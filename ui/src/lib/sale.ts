@@ -1,5 +1,5 @@
 // The customer's view of a payment, in words for a customer at the counter.
-import type { PaymentView } from "./bindings/PaymentView";
+import type { PaymentView } from "./bindings";
 import { confirmationsMissing } from "./verdict";
 import { TAKING_BACK } from "./words";
 

@@ -1,9 +1,7 @@
 // The tasks that wait for a person, made from facts of the gateway. Home shows each in a line with one button, the status
 // bar counts them, and the other screens show those that stop payments.
 import { nodeCatchesUp, said } from "./refusal";
-import type { DeliveryItem } from "./bindings/DeliveryItem";
-import type { StatusView } from "./bindings/StatusView";
-import type { WarningKind } from "./bindings/WarningKind";
+import type { DeliveryItem, StatusView, WarningKind } from "./bindings";
 import { plural } from "./format";
 import type { Route } from "./state/route.svelte";
 import { backendWords } from "./words";

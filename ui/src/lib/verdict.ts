@@ -1,5 +1,5 @@
 // Whether staff may hand over the goods of a payment: the table in `docs/merchant/first-payment.md`, in sentences.
-import type { PaymentView } from "./bindings/PaymentView";
+import type { PaymentView } from "./bindings";
 import { plural } from "./format";
 import { TAKING_BACK } from "./words";
 

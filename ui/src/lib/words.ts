@@ -1,20 +1,22 @@
 // The panel's texts for the constants of the gateway.
-import type { AnomalyItem } from "./bindings/AnomalyItem";
-import type { AnomalyKind } from "./bindings/AnomalyKind";
-import type { BackendItem } from "./bindings/BackendItem";
-import type { BackendKind } from "./bindings/BackendKind";
-import type { DeliveryItem } from "./bindings/DeliveryItem";
-import type { NotificationState } from "./bindings/NotificationState";
-import type { PaymentItem } from "./bindings/PaymentItem";
-import type { PaymentState } from "./bindings/PaymentState";
-import type { PaymentView } from "./bindings/PaymentView";
-import type { PayoutItem } from "./bindings/PayoutItem";
-import type { PayoutState } from "./bindings/PayoutState";
-import type { Resolution } from "./bindings/Resolution";
-import type { StatusView } from "./bindings/StatusView";
-import type { StuckReason } from "./bindings/StuckReason";
-import type { WaitCause } from "./bindings/WaitCause";
-import type { WhyInvalid } from "./bindings/WhyInvalid";
+import type {
+  AnomalyItem,
+  AnomalyKind,
+  BackendItem,
+  BackendKind,
+  DeliveryItem,
+  NotificationState,
+  PaymentItem,
+  PaymentState,
+  PaymentView,
+  PayoutItem,
+  PayoutState,
+  Resolution,
+  StatusView,
+  StuckReason,
+  WaitCause,
+  WhyInvalid,
+} from "./bindings";
 import { plain, plural, withTimes } from "./format";
 import { sumsInLocale } from "./language/sums";
 import { nowMs } from "./state/clock.svelte";

@@ -8,7 +8,6 @@ pub type Finding = Result<String, String>;
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct CheckItem {
     /// The name of the check: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`,
     /// `database`, `notifications`, `payouts`, `stuck`, `alarms`, `backups`, `restore`; `folder`,

@@ -10,7 +10,6 @@ use ts_rs::TS;
 
 /// The payments to choose. A field that is empty or absent matches all payments.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct PaymentsNarrowing {
     /// Only payments in these states; empty for all.
     #[serde(default)]

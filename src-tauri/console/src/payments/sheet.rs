@@ -39,7 +39,6 @@ const HEADING: [&str; 16] = [
 
 /// Asks for a page of payments as a table, the newest payment first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct PaymentsSheet {
     /// The payments of the table.
     #[serde(flatten)]
@@ -55,7 +54,6 @@ pub struct PaymentsSheet {
 
 /// A page of payments as a table. The first page begins with the line of headings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct PaymentsSheetPage {
     /// The lines, each with its end.
     pub text: String,

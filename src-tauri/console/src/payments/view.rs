@@ -23,7 +23,6 @@ const DELIVERIES_OF_PAYMENT: u32 = 100;
 
 /// A payment in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentItem {
     pub payment_id: String,
@@ -67,7 +66,6 @@ pub struct PaymentItem {
 
 /// One payment with all details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentView {
     /// The payment's item in the list.
@@ -126,7 +124,6 @@ pub struct PaymentView {
 
 /// Coins at a payment's address that do not count as paid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Uncounted {
     /// The sum of these coins.
@@ -138,7 +135,6 @@ pub struct Uncounted {
 /// The sums of the sandbox buttons that pay a payment. They are computed here, because the panel
 /// computes no sums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxAmounts {
     /// The sum still to pay; absent if nothing remains.
@@ -151,7 +147,6 @@ pub struct SandboxAmounts {
 
 /// A transaction that pays a payment's address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionItem {
     pub btc_tx_id: String,
@@ -168,7 +163,6 @@ pub struct TransactionItem {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum ChangeCause {
     /// The chain or the mempool showed something new.
     Chain,
@@ -194,7 +188,6 @@ impl ChangeCause {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryItem {
     /// The time of the change, ISO 8601 with milliseconds.

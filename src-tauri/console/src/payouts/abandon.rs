@@ -16,7 +16,6 @@ use crate::sums::FiatView;
 /// Abandons a payout. If its transaction was signed, a replacement pays the coins back to this
 /// wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonPayout {
     pub payout_id: String,
@@ -31,7 +30,6 @@ pub struct AbandonPayout {
 
 /// Estimates the fee of abandoning a payout, and lists all payouts concerned. Nothing is signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateAbandon {
     pub payout_id: String,
@@ -39,7 +37,6 @@ pub struct EstimateAbandon {
 
 /// The result of abandoning a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonedView {
     /// The payout after the command. It is FAILED if nothing was signed for it.
@@ -55,7 +52,6 @@ pub struct AbandonedView {
 
 /// The fee of abandoning a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AbandonEstimateView {
     /// The fee of the replacement; absent if nothing was signed, because then no fee is due.

@@ -16,7 +16,6 @@ use crate::sums::FiatView;
 /// Replaces a payout's transaction by one with a higher fee. If its change is spent, the last
 /// transaction of that chain of change is replaced instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BumpPayout {
     pub payout_id: String,
@@ -34,7 +33,6 @@ pub struct BumpPayout {
 
 /// Estimates the fee of a bump. Nothing is signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateBump {
     pub payout_id: String,
@@ -45,7 +43,6 @@ pub struct EstimateBump {
 
 /// A payout whose fee was raised.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BumpedView {
     #[serde(flatten)]
@@ -62,7 +59,6 @@ pub struct BumpedView {
 
 /// The fee of a bump, computed with the present coins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct BumpEstimateView {
     /// The fee of the transaction to replace.

@@ -21,7 +21,6 @@ use crate::sums::FiatView;
 
 /// Estimates a payout. Nothing is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimatePayout {
     /// The amount in BTC, as typed so far. At most one of the two amounts may be given.
@@ -42,7 +41,6 @@ pub struct EstimatePayout {
 
 /// An estimated payout. A value that is unknown or wrong is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateView {
     /// The recipient's amount.
@@ -92,7 +90,6 @@ pub struct EstimateView {
 
 /// An earlier payout to the same address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaidBefore {
     pub payout_id: String,
@@ -105,7 +102,6 @@ pub struct PaidBefore {
 
 /// A payment to the same address by another copy of the wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaidByCopy {
     /// The other copy's transaction.
@@ -118,7 +114,6 @@ pub struct PaidByCopy {
 
 /// An OPEN anomaly of the same amount as a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct AnomalyAlike {
     pub anomaly_id: String,

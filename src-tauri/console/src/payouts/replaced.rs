@@ -15,7 +15,6 @@ use crate::error::CommandError;
 
 /// A backend's refusal of a stored transaction. The transaction is broadcast again later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusalView {
     /// A sentence with the backend's message in quotation marks, without a remedy and without a

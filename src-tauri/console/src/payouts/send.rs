@@ -18,7 +18,6 @@ use crate::sums::FiatView;
 /// Sends an approved payout that waits, in a transaction of its own. The rate may be above the
 /// setting `feeCapSatVb`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SendPayout {
     pub payout_id: String,
@@ -35,7 +34,6 @@ pub struct SendPayout {
 
 /// Estimates the fee of sending a waiting payout at this rate. Nothing is signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct EstimateSend {
     pub payout_id: String,
@@ -45,7 +43,6 @@ pub struct EstimateSend {
 
 /// A payout that was sent at a named rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SentAloneView {
     #[serde(flatten)]
@@ -58,7 +55,6 @@ pub struct SentAloneView {
 
 /// The fee of sending a waiting payout at a named rate, computed with the present coins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SendEstimateView {
     pub fee: BtcView,

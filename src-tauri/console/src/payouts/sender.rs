@@ -8,7 +8,6 @@ use crate::error::CommandError;
 
 /// Ends a hold of the sender, and makes the sender ask the secret store at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ReleaseSender {
     /// The reason of the hold that staff were shown. The command is refused if the hold now has
     /// another reason. If absent, a hold for any reason ends.
@@ -22,12 +21,10 @@ pub struct ReleaseSender {
 
 /// Makes the sender ask the secret store for the wallet's words at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct RetrySender {}
 
 /// The state of the sender after a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderView {
     /// Whether the command ended a hold.

@@ -12,7 +12,6 @@ use ts_rs::TS;
 /// The kind of a step in a payout's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum PayoutStep {
     /// It was requested.
     Offered,
@@ -33,7 +32,6 @@ pub enum PayoutStep {
 
 /// One step in a payout's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StepItem {
     /// The time, ISO 8601 with milliseconds.

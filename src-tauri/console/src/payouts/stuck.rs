@@ -69,7 +69,6 @@ const fn noun(hours: u64) -> &'static str {
 /// The reason why a payout is stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[ts(export)]
 pub enum StuckReason {
     /// It was sent hours ago, and its transaction is still unconfirmed.
     Unconfirmed,
@@ -82,7 +81,6 @@ pub enum StuckReason {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct StuckItem {
     pub payout_id: String,

@@ -15,7 +15,6 @@ const LISTED_MAX: u32 = 100;
 
 /// A transaction that another copy of the wallet made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TwinItem {
     pub txid: String,
@@ -27,7 +26,6 @@ pub struct TwinItem {
 
 /// An output that does not pay this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TwinOutput {
     /// Absent for a script without an address.

@@ -42,7 +42,6 @@ const DELIVERIES_OF_PAYOUT: u32 = 100;
 
 /// One payout with all details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PayoutView {
     /// The payout's item in the list.
@@ -90,7 +89,6 @@ pub struct PayoutView {
 
 /// A signed transaction of a payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionItem {
     pub btc_tx_id: String,
@@ -114,7 +112,6 @@ pub struct VersionItem {
 
 /// A payout that shares a transaction with another payout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SharingItem {
     pub payout_id: String,
@@ -126,7 +123,6 @@ pub struct SharingItem {
 
 /// Whether a command is possible now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct Possible {
     pub possible: bool,

@@ -9,7 +9,6 @@ use url::Url;
 
 /// The chain backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct BackendItem {
     pub kind: BackendKind,
     /// The host of each server, with its port if the URL names one. The preferred server is first.

@@ -19,7 +19,6 @@ use crate::wallet::{NothingFound, has_found_nothing};
 /// own sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[ts(export)]
 pub enum WarningKind {
     /// No passphrase is set for nightly backups.
     BackupPassphrase,

@@ -10,7 +10,6 @@ use ts_rs::TS;
 
 /// The facts beside the words that a restore needs, in this program or in another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct SheetView {
     /// `bip84` or `bip86`.

@@ -13,12 +13,10 @@ use crate::error::CommandError;
 /// Asks for the wallet's public descriptors. A person who has them sees every payment, but cannot
 /// spend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct WalletDescriptor {}
 
 /// The public descriptors, with checksums. Sparrow, Specter, Liana and Bitcoin Core read them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletDescriptorView {
     /// One descriptor of both keychains.

@@ -18,7 +18,6 @@ const TYPES_MAX: usize = 10;
 
 /// Imports the labels in a file, all or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ImportLabels {
     /// The absolute path of a file in the format of BIP329: one JSON object a line.
     pub file: String,
@@ -26,7 +25,6 @@ pub struct ImportLabels {
 
 /// The effect of an import of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportedLabels {
     /// Labels that are new or changed.

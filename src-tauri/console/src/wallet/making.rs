@@ -47,7 +47,6 @@ impl Drop for Words {
 /// Stores new words with the secrets and returns them. `makeWallet` then makes the wallet from
 /// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct CreateWallet {
     /// The number of words: 12 or 24; 12 if absent.
     #[serde(default)]
@@ -56,13 +55,11 @@ pub struct CreateWallet {
 
 /// Makes the wallet from the words of `createWallet`. No later command returns these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct MakeWallet {}
 
 /// Returns new words, which are kept in memory for 15 minutes. `confirmWallet` makes the wallet
 /// from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct DraftWallet {
     /// The number of words: 12 or 24; 12 if absent.
     #[serde(default)]
@@ -71,7 +68,6 @@ pub struct DraftWallet {
 
 /// Makes the wallet from the words of `draftWallet`, if the person repeats two of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfirmWallet {
     /// The `draftId` that `draftWallet` returned.
@@ -82,7 +78,6 @@ pub struct ConfirmWallet {
 
 /// Discards the words of `draftWallet`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscardDraft {
     /// The `draftId` that `draftWallet` returned.
@@ -91,14 +86,12 @@ pub struct DiscardDraft {
 
 /// Asks whether words would restore this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct VerifyWords {
     pub words: Words,
 }
 
 /// The words of a new wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct NewWordsView {
     /// The words, separated by spaces.
     pub words: Words,
@@ -106,7 +99,6 @@ pub struct NewWordsView {
 
 /// New words from which no wallet has been made yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletDraftView {
     /// The id of the draft, for `confirmWallet` and `discardDraft`.
@@ -121,12 +113,10 @@ pub struct WalletDraftView {
 
 /// The answer to a discarded draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct DraftDiscardedView {}
 
 /// Whether words would restore this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct WordsVerifiedView {
     pub fits: bool,
     /// The result as a sentence, with the reason if the words would not restore the wallet.

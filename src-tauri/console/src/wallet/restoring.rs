@@ -19,7 +19,6 @@ use crate::error::CommandError;
 /// Restores the wallet from its words. If the wallet exists already, its words are stored with the
 /// secrets again. A birthday or a gap then makes it look through the chain again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreWallet {
     pub words: Words,
@@ -42,23 +41,19 @@ pub struct RestoreWallet {
 
 /// Asks for the progress of a restored wallet's look through the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ShowRestore {}
 
 /// Stops the look of a restored wallet. The wallet then gives no address until the look continues
 /// or the wallet is restored again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct StopRestore {}
 
 /// Continues the look of a restored wallet from where it stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct ContinueRestore {}
 
 /// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoredView {
     /// Whether the restore made the wallet; false if the wallet existed before.
@@ -73,7 +68,6 @@ pub struct RestoredView {
 
 /// The last restore of this wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 pub struct RestoreShownView {
     /// The progress of the look; absent if the wallet was never restored.
     pub restore: Option<RestoreView>,
@@ -81,7 +75,6 @@ pub struct RestoreShownView {
 
 /// The progress of a restored wallet's look through the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreView {
     /// The source of the restored wallet: `words` or `backup`.
@@ -131,7 +124,6 @@ pub struct RestoreView {
 
 /// Coins at the address type that the wallet does not use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherTypeView {
     /// `bip84` or `bip86`.

@@ -64,7 +64,7 @@ impl FromStr for Cause {
 /// A change of a payment's `conflict_seen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
-#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum ConflictChange {
     /// A transaction in the mempool began to take the coins back.
     Seen,
@@ -112,7 +112,7 @@ impl FromStr for ConflictChange {
 /// Why a payment is INVALID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "views", derive(serde::Serialize, serde::Deserialize, ts_rs::TS))]
-#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"), ts(export))]
+#[cfg_attr(feature = "views", serde(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum WhyInvalid {
     /// Too few coins were received before the close.
     ShortPaid,

@@ -80,7 +80,6 @@ pub enum Waits {
 /// The cause for which an approved payout waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[ts(export)]
 pub enum WaitCause {
     /// The next batch is not due yet, or is being built.
     Turn,

@@ -29,7 +29,6 @@ pub struct Received {
 /// The result of checking a signature, as a shop would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-#[ts(export)]
 pub enum SignatureCheck {
     /// There is none, because no signing key exists.
     Missing,

@@ -18,6 +18,9 @@ const ATTEMPTS: u32 = 21;
 
 const MINUTE_MS: i64 = 60_000;
 
+/// The room that the gateway leaves for one open payment.
+const OPEN_PAYMENT_BYTES: u64 = 60_000;
+
 fn url(bytes: usize) -> String {
     format!("http://shop.test/{}", "u".repeat(bytes - 17))
 }
@@ -78,7 +81,7 @@ async fn new_records_leave_room_for_the_open_payments_of_all_keys() {
     let shop = Shop::open().await;
     let keys = shop.world.gateway.keys.live_count();
     set(&shop, "keyOpenPayments", "100").await;
-    let kept = 1_000_000_000 + 38_000 * 100 * (keys + 1);
+    let kept = 1_000_000_000 + OPEN_PAYMENT_BYTES * 100 * (keys + 1);
     shop.world.gateway.disk.set_free_bytes(kept - 1);
     assert_eq!(shop.ask(&order()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
     shop.world.gateway.disk.set_free_bytes(kept);
@@ -121,5 +124,5 @@ async fn the_largest_payments_use_no_more_than_their_reserved_space() {
         (attempted - expired) / COUNT
     );
     let later = (attempted - made) / COUNT;
-    assert!(later <= 38_000, "{later}");
+    assert!(later <= OPEN_PAYMENT_BYTES, "{later}");
 }

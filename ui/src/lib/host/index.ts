@@ -1,9 +1,5 @@
 // The only access to the gateways. The rest of the panel knows commands and answers, but no transport.
-import type { Answers } from "../bindings/Answers";
-import type { Command } from "../bindings/Command";
-import type { CommandError } from "../bindings/CommandError";
-import type { PaymentsSheet } from "../bindings/PaymentsSheet";
-import type { StatusView } from "../bindings/StatusView";
+import type { Answers, Command, CommandError, PaymentsSheet, StatusView } from "../bindings";
 import { withSumsInLocale } from "../language/sums";
 import type { Note } from "../news";
 import type { TrayWords } from "../tray";

@@ -1,5 +1,5 @@
 // The form of the window's words for the sentences of the gateway.
-import type { Sentences } from "../bindings/Sentences";
+import type { Sentences } from "../bindings";
 
 /**
  * The words of each code. They may use only the values that the sentence has.

@@ -1,5 +1,5 @@
 // The state of a command that a person starts: whether it is running, and the error if it failed.
-import type { CommandError } from "../bindings/CommandError";
+import type { CommandError } from "../bindings";
 import { asCommandError } from "../host";
 import { refused } from "../refusal";
 import type { Labels } from "../words";

@@ -1,5 +1,5 @@
 // The contents of the form for a new payout. They are kept here, so that they survive a change of the screen.
-import type { CommandError } from "../bindings/CommandError";
+import type { CommandError } from "../bindings";
 import { keepApart } from "./environment.svelte";
 
 export interface PayoutDraft {

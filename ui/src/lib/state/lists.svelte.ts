@@ -1,7 +1,6 @@
 // The filter, place and scroll position of each list, kept while another screen is shown.
 import type { Attachment } from "svelte/attachments";
-import type { PaymentState } from "../bindings/PaymentState";
-import type { PayoutState } from "../bindings/PayoutState";
+import type { PaymentState, PayoutState } from "../bindings";
 import { dayBounds, daysOf, type Period } from "../days";
 import { keepApart } from "./environment.svelte";
 

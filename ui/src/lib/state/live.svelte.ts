@@ -1,6 +1,6 @@
 // Answers of the gateway that are requested again after each change that it reports.
 import { untrack } from "svelte";
-import type { CommandError } from "../bindings/CommandError";
+import type { CommandError } from "../bindings";
 import { asCommandError, transport } from "../host";
 import { shown } from "./environment.svelte";
 

@@ -1,5 +1,5 @@
 // A fee rate of the person's own, with the fee that the gateway estimates for it.
-import type { BtcView } from "../bindings/BtcView";
+import type { BtcView } from "../bindings";
 import { Live } from "./live.svelte";
 import { Typed } from "./typed.svelte";
 import { btc } from "./unit.svelte";

@@ -1,6 +1,6 @@
 // The events that a person saw behind the bell. They are kept on this computer, for each installation and environment.
 // They are kept by name and not by time, because an event may be listed after a later one.
-import type { NewsItem } from "../bindings/NewsItem";
+import type { NewsItem } from "../bindings";
 
 const key = (environment: string, folder: string) => `tillgate.seen.${environment}.${folder}`;
 

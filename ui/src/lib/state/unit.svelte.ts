@@ -1,6 +1,6 @@
 // The unit in which the panel shows Bitcoin: BTC or satoshis. The choice is kept on this computer.
 import { locale } from "../language/locale";
-import type { BtcView } from "../bindings/BtcView";
+import type { BtcView } from "../bindings";
 
 export const UNITS = ["BTC", "sat"] as const;
 export type Unit = (typeof UNITS)[number];

@@ -12,7 +12,6 @@ use crate::sums::FiatView;
 
 /// A payout in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PayoutItem {
     /// 40 hexadecimal digits.

@@ -5,7 +5,7 @@
 help:
 	@echo 'make run      build Tillgate and start it on the built-in sandbox (ARGS="..." are passed on)'
 	@echo 'make dev      the same, and changes of the sources show at once (ARGS="..." are passed on)'
-	@echo 'make test     everything that CI runs'
+	@echo 'make test     everything that CI runs (ROOM=payouts runs the tests of one room)'
 	@echo 'make audit    look for crates with known faults (asks the network for the list of them)'
 	@echo 'make consensus  let Bitcoin Core’s consensus engine judge the sandbox (minutes to build: cmake and boost)'
 	@echo 'make bench    measure the release build and write docs/benchmarks.md (ARGS="--only spine" measures a part)'
@@ -22,7 +22,7 @@ dev:
 	@scripts/dev.sh $(ARGS)
 
 test:
-	@scripts/test.sh
+	@$(if $(ROOM),scripts/test-room.sh $(ROOM),scripts/test.sh)
 
 audit:
 	@scripts/audit.sh

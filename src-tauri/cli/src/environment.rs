@@ -1,7 +1,6 @@
 //! Chooses the environment for a command line that names none, or refuses the line
 //! (docs/decisions/both-environments.md).
 
-use tillgate_console::Command;
 use tillgate_machine::data_dir::{self, DataDirError};
 use tillgate_machine::environment::Environment;
 use tillgate_machine::wallet_mark;
@@ -49,44 +48,6 @@ pub fn of_change(common: &CommonArgs) -> Result<Chosen, Failure> {
         return Err(Failure(BOTH_LIVE.to_owned()));
     }
     Ok(chosen)
-}
-
-/// Whether a command changes no state.
-pub const fn only_shows(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Status(_)
-            | Command::ListPayments(_)
-            | Command::PaymentsSheet(_)
-            | Command::ShowPayment(_)
-            | Command::ListAnomalies(_)
-            | Command::ShowAnomaly(_)
-            | Command::ListPayouts(_)
-            | Command::ShowPayout(_)
-            | Command::EstimatePayout(_)
-            | Command::EstimateAbandon(_)
-            | Command::EstimateBump(_)
-            | Command::EstimateSend(_)
-            | Command::ShowTakings(_)
-            | Command::ListNews(_)
-            | Command::ListReceived(_)
-            | Command::ShowLimits(_)
-            | Command::WalletInfo(_)
-            | Command::WalletDescriptor(_)
-            | Command::WalletLabels(_)
-            | Command::ShowRestore(_)
-            | Command::VerifyWords(_)
-            | Command::Statement(_)
-            | Command::StatementSheet(_)
-            | Command::ShowBackups(_)
-            | Command::VerifyBackup(_)
-            | Command::ListDeliveries(_)
-            | Command::ListKeys(_)
-            | Command::ListSettings(_)
-            | Command::GetSetting(_)
-            | Command::TestBackend(_)
-            | Command::Doctor(_)
-    )
 }
 
 /// The environments that `tillgate serve` serves: the named one, or test, and production too once

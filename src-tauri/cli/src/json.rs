@@ -33,63 +33,12 @@ pub fn document(command: &Command, view: Value) -> Result<String, serde_json::Er
         Command::WalletDescriptor(asked) => {
             // The QR code is for the window.
             let WalletDescriptorView { descriptor, external, internal, .. } = read(asked, view)?;
-            json!({ "descriptor": descriptor, "external": external, "internal": internal }).to_string()
+            json!({ "descriptor": descriptor, "external": external, "internal": internal })
+                .to_string()
         }
-        Command::Status(_)
-        | Command::ListPayments(_)
-        | Command::ShowPayment(_)
-        | Command::CreatePayment(_)
-        | Command::AcceptPayment(_)
-        | Command::CancelPayment(_)
-        | Command::ListAnomalies(_)
-        | Command::ShowAnomaly(_)
-        | Command::DismissAnomaly(_)
-        | Command::AskRefundAddress(_)
-        | Command::EstimatePayout(_)
-        | Command::EstimateAbandon(_)
-        | Command::EstimateBump(_)
-        | Command::EstimateSend(_)
-        | Command::ShowTakings(_)
-        | Command::ListNews(_)
-        | Command::ListReceived(_)
-        | Command::DismissAlarm(_)
-        | Command::ReleaseSender(_)
-        | Command::RetrySender(_)
-        | Command::ShowBackups(_)
-        | Command::BackUp(_)
-        | Command::VerifyBackup(_)
-        | Command::SetBackupPassphrase(_)
-        | Command::CreateWallet(_)
-        | Command::MakeWallet(_)
-        | Command::DraftWallet(_)
-        | Command::ConfirmWallet(_)
-        | Command::DiscardDraft(_)
-        | Command::RestoreWallet(_)
-        | Command::ShowRestore(_)
-        | Command::StopRestore(_)
-        | Command::ContinueRestore(_)
-        | Command::VerifyWords(_)
-        | Command::ImportLabels(_)
-        // These views are one page; `sheet_pages`, `label_pages` and `statement_pages` print the
-        // whole document.
-        | Command::PaymentsSheet(_)
-        | Command::WalletLabels(_)
-        | Command::Statement(_)
-        | Command::StatementSheet(_)
-        | Command::ListDeliveries(_)
-        | Command::Resend(_)
-        | Command::ListKeys(_)
-        | Command::CreateKey(_)
-        | Command::RevokeKey(_)
-        | Command::RotateHmacKey(_)
-        | Command::ListSettings(_)
-        | Command::GetSetting(_)
-        | Command::SetSetting(_)
-        | Command::UnsetSetting(_)
-        | Command::ChangeSettings(_)
-        | Command::TestBackend(_)
-        | Command::Doctor(_)
-        | Command::Sandbox(_) => in_english(view).to_string(),
+        // Of a long list the view is one page; `sheet_pages`, `label_pages` and `statement_pages`
+        // print the whole document.
+        _ => in_english(view).to_string(),
     })
 }
 

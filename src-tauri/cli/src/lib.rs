@@ -104,7 +104,7 @@ fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure>
 /// Runs `command` in one environment. If the command line names no environment although production
 /// has data, stderr names the environment used.
 fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
-    let Chosen { environment, is_told } = if environment::only_shows(&command) {
+    let Chosen { environment, is_told } = if command.only_shows() {
         environment::of_reading(common)?
     } else {
         environment::of_change(common)?

@@ -44,15 +44,25 @@ use super::wallet::{
 };
 
 /// Generates from a list of commands the enum [`Command`], the types of their answers, and
-/// [`dispatch`].
+/// [`dispatch`]. Each command `shows` or `changes` the gateway's state.
 macro_rules! commands {
-    ($($name:ident: $command:ident,)+) => {
+    ($($effect:ident $name:ident: $command:ident,)+) => {
         /// A request by the panel or the command line. In JSON:
         /// `{"command": "showPayment", "paymentId": "…"}`.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
         #[serde(tag = "command", rename_all = "camelCase")]
         pub enum Command {
             $($command($command),)+
+        }
+
+        impl Command {
+            /// Whether the command changes no state.
+            #[must_use]
+            pub const fn only_shows(&self) -> bool {
+                match self {
+                    $(Self::$command(_) => commands!(@ $effect),)+
+                }
+            }
         }
 
         $(impl From<$command> for Command {
@@ -82,75 +92,77 @@ macro_rules! commands {
             }
         }
     };
+    (@ shows) => { true };
+    (@ changes) => { false };
 }
 
 commands! {
-    status: Status,
-    list_payments: ListPayments,
-    payments_sheet: PaymentsSheet,
-    show_payment: ShowPayment,
-    create_payment: CreatePayment,
-    accept_payment: AcceptPayment,
-    cancel_payment: CancelPayment,
-    list_anomalies: ListAnomalies,
-    show_anomaly: ShowAnomaly,
-    dismiss_anomaly: DismissAnomaly,
-    ask_refund_address: AskRefundAddress,
-    refund_anomaly: RefundAnomaly,
-    list_payouts: ListPayouts,
-    show_payout: ShowPayout,
-    request_payout: RequestPayout,
-    estimate_payout: EstimatePayout,
-    approve_payout: ApprovePayout,
-    reject_payout: RejectPayout,
-    send_payout: SendPayout,
-    estimate_send: EstimateSend,
-    bump_payout: BumpPayout,
-    estimate_bump: EstimateBump,
-    abandon_payout: AbandonPayout,
-    estimate_abandon: EstimateAbandon,
-    dismiss_alarm: DismissAlarm,
-    release_sender: ReleaseSender,
-    retry_sender: RetrySender,
-    show_takings: ShowTakings,
-    list_news: ListNews,
-    show_limits: ShowLimits,
-    set_limits: SetLimits,
-    wallet_info: WalletInfo,
-    wallet_descriptor: WalletDescriptor,
-    wallet_labels: WalletLabels,
-    import_labels: ImportLabels,
-    create_wallet: CreateWallet,
-    make_wallet: MakeWallet,
-    draft_wallet: DraftWallet,
-    confirm_wallet: ConfirmWallet,
-    discard_draft: DiscardDraft,
-    restore_wallet: RestoreWallet,
-    show_restore: ShowRestore,
-    stop_restore: StopRestore,
-    continue_restore: ContinueRestore,
-    verify_words: VerifyWords,
-    statement: Statement,
-    statement_sheet: StatementSheet,
-    show_backups: ShowBackups,
-    back_up: BackUp,
-    verify_backup: VerifyBackup,
-    set_backup_passphrase: SetBackupPassphrase,
-    list_deliveries: ListDeliveries,
-    resend: Resend,
-    list_keys: ListKeys,
-    create_key: CreateKey,
-    revoke_key: RevokeKey,
-    rotate_hmac_key: RotateHmacKey,
-    list_settings: ListSettings,
-    get_setting: GetSetting,
-    set_setting: SetSetting,
-    unset_setting: UnsetSetting,
-    change_settings: ChangeSettings,
-    test_backend: TestBackend,
-    doctor: Doctor,
-    list_received: ListReceived,
-    sandbox: Sandbox,
+    shows status: Status,
+    shows list_payments: ListPayments,
+    shows payments_sheet: PaymentsSheet,
+    shows show_payment: ShowPayment,
+    changes create_payment: CreatePayment,
+    changes accept_payment: AcceptPayment,
+    changes cancel_payment: CancelPayment,
+    shows list_anomalies: ListAnomalies,
+    shows show_anomaly: ShowAnomaly,
+    changes dismiss_anomaly: DismissAnomaly,
+    changes ask_refund_address: AskRefundAddress,
+    changes refund_anomaly: RefundAnomaly,
+    shows list_payouts: ListPayouts,
+    shows show_payout: ShowPayout,
+    changes request_payout: RequestPayout,
+    shows estimate_payout: EstimatePayout,
+    changes approve_payout: ApprovePayout,
+    changes reject_payout: RejectPayout,
+    changes send_payout: SendPayout,
+    shows estimate_send: EstimateSend,
+    changes bump_payout: BumpPayout,
+    shows estimate_bump: EstimateBump,
+    changes abandon_payout: AbandonPayout,
+    shows estimate_abandon: EstimateAbandon,
+    changes dismiss_alarm: DismissAlarm,
+    changes release_sender: ReleaseSender,
+    changes retry_sender: RetrySender,
+    shows show_takings: ShowTakings,
+    shows list_news: ListNews,
+    shows show_limits: ShowLimits,
+    changes set_limits: SetLimits,
+    shows wallet_info: WalletInfo,
+    shows wallet_descriptor: WalletDescriptor,
+    shows wallet_labels: WalletLabels,
+    changes import_labels: ImportLabels,
+    changes create_wallet: CreateWallet,
+    changes make_wallet: MakeWallet,
+    changes draft_wallet: DraftWallet,
+    changes confirm_wallet: ConfirmWallet,
+    changes discard_draft: DiscardDraft,
+    changes restore_wallet: RestoreWallet,
+    shows show_restore: ShowRestore,
+    changes stop_restore: StopRestore,
+    changes continue_restore: ContinueRestore,
+    shows verify_words: VerifyWords,
+    shows statement: Statement,
+    shows statement_sheet: StatementSheet,
+    shows show_backups: ShowBackups,
+    changes back_up: BackUp,
+    shows verify_backup: VerifyBackup,
+    changes set_backup_passphrase: SetBackupPassphrase,
+    shows list_deliveries: ListDeliveries,
+    changes resend: Resend,
+    shows list_keys: ListKeys,
+    changes create_key: CreateKey,
+    changes revoke_key: RevokeKey,
+    changes rotate_hmac_key: RotateHmacKey,
+    shows list_settings: ListSettings,
+    shows get_setting: GetSetting,
+    changes set_setting: SetSetting,
+    changes unset_setting: UnsetSetting,
+    changes change_settings: ChangeSettings,
+    shows test_backend: TestBackend,
+    shows doctor: Doctor,
+    shows list_received: ListReceived,
+    changes sandbox: Sandbox,
 }
 
 /// Runs one command on behalf of `actor`, and returns its view.

@@ -151,7 +151,6 @@ impl From<SettingError> for CommandError {
         match error {
             SettingError::Unknown(_) => Self::told("NOT_FOUND", &error),
             SettingError::Value { .. }
-            | SettingError::NoEsplora
             | SettingError::NoScheme { .. }
             | SettingError::Twice(_)
             | SettingError::FloorAboveCap { .. }

@@ -92,7 +92,7 @@ pub struct SettingItem {
     /// The purpose and the allowed values of the setting, in sentences.
     pub about: String,
     /// Whether a password is stored. Absent for every setting but `backendPassword`, whose value is
-    /// never shown. Absent also if an earlier version of the program set the password.
+    /// never shown.
     #[serde(default, rename = "isSet", skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub is_set: Option<bool>,

@@ -341,7 +341,6 @@ fn settings(options: &Options, store: &Store) -> Result<LiveSettings, OpenError>
             SettingError::Value { name, .. } | SettingError::NoScheme { name, .. } => {
                 given(name, error)
             }
-            SettingError::NoEsplora => given("backend", error),
             error => OpenError::Setting(error),
         },
     )

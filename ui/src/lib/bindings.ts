@@ -3225,7 +3225,7 @@ default: string,
 about: string, 
 /**
  * Whether a password is stored. Absent for every setting but `backendPassword`, whose value is
- * never shown. Absent also if an earlier version of the program set the password.
+ * never shown.
  */
 isSet?: boolean, };
 
@@ -5012,8 +5012,6 @@ export const VALUES = {
   SETTING_FLOOR_ABOVE_CAP: ["floor", "cap"],
   /** minPayoutBtc may not be above dailyLimitBtc, and would be {minimum} above {daily}, so that no payout could be made; lower the one or raise the other, both at once if need be */
   SETTING_MINIMUM_ABOVE_DAILY: ["minimum", "daily"],
-  /** backend can no longer be esplora: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose Electrum (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core) */
-  SETTING_NO_ESPLORA: [],
   /** {name} must begin with a scheme: put {schemes} in front */
   SETTING_NO_SCHEME: ["name", "schemes"],
   /** {url} can be reached through Tor alone: set proxy too, like proxy=socks5h://127.0.0.1:9050 */

@@ -36,12 +36,7 @@ fn told(item: &SettingItem) -> String {
     if item.name != BACKEND_PASSWORD {
         return shortened(&item.value);
     }
-    match item.is_set {
-        Some(true) => "(set, not shown)",
-        Some(false) => "(not set)",
-        None => "(not shown)",
-    }
-    .to_owned()
+    if item.is_set == Some(true) { "(set, not shown)" } else { "(not set)" }.to_owned()
 }
 
 /// The value; an image is cut to [`VALUE_MAX`] characters.

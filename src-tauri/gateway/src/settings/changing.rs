@@ -157,9 +157,6 @@ impl LiveSettings {
         act: Act<'_>,
     ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
-        // A missing row means that it is unknown whether a password is set. So a known absence is
-        // stored as a row.
-        let has_none = self.snapshot().has_backend_password == Some(false);
         store
             .write(move |tx| {
                 for (setting, value) in &changes {
@@ -172,10 +169,6 @@ impl LiveSettings {
                     }
                     let act = if value.is_some() { "settings set" } else { "settings unset" };
                     tx.audit(at, &actor, act, setting.name)?;
-                }
-                if has_none && changes.iter().any(|(setting, _)| setting.name == PasswordEntry::OF)
-                {
-                    tx.put_setting(PasswordEntry::IS_SET_ROW, &false.to_string())?;
                 }
                 if let Some(NewPassword { entry, is_set }) = beside.password {
                     tx.put_setting(PasswordEntry::ROW, entry.as_str())?;

@@ -82,7 +82,7 @@ impl Settings {
             backend_cookie_file: None,
             backend_user: None,
             backend_password: PasswordEntry::default(),
-            has_backend_password: Some(false),
+            has_backend_password: false,
             backend_zmq: None,
             backup_folder: None,
             backup_keep: 14,

@@ -16,11 +16,6 @@ pub enum SettingError {
         /// The form and bounds of the value.
         form: &'static str,
     },
-    /// The backend is `esplora`, which earlier versions had.
-    #[error(
-        "backend can no longer be esplora: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose Electrum (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core)"
-    )]
-    NoEsplora,
     /// The value has a host but no scheme.
     #[error("{name} must begin with a scheme: put {schemes} in front")]
     NoScheme {

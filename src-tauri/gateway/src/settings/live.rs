@@ -32,8 +32,8 @@ pub struct SettingNow {
     pub value: String,
     /// The default of this environment.
     pub default: String,
-    /// For `backendPassword`, whose value is hidden: whether it is set. `None` if unknown, and for
-    /// all other settings.
+    /// For `backendPassword`, whose value is hidden: whether it is set. `None` for all other
+    /// settings.
     pub is_set: Option<bool>,
 }
 
@@ -150,19 +150,13 @@ impl LiveSettings {
             self.overrides.contains_key(name) || rows.iter().any(|(row, _)| row == name)
         };
         let has_fallback = is_set("feeFallbackSatVb");
-        if rows
-            .iter()
-            .any(|(name, _)| [PasswordEntry::ROW, PasswordEntry::OF].contains(&name.as_str()))
-        {
-            settings.has_backend_password = None;
-        }
         for (name, value) in rows {
             if name == PasswordEntry::ROW {
                 settings.backend_password = PasswordEntry::of_row(&value)?;
                 continue;
             }
             if name == PasswordEntry::IS_SET_ROW {
-                settings.has_backend_password = Some(value == true.to_string());
+                settings.has_backend_password = value == true.to_string();
                 continue;
             }
             // A setting of a newer version is ignored.
@@ -196,8 +190,8 @@ fn is_limit(name: &str) -> bool {
 
 impl SettingNow {
     fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
-        let is_hidden = setting.name == PasswordEntry::SETTING;
-        let is_set = settings.has_backend_password.filter(|_| is_hidden);
+        let is_set =
+            (setting.name == PasswordEntry::SETTING).then_some(settings.has_backend_password);
         Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults), is_set }
     }
 }

@@ -31,10 +31,8 @@ impl PasswordEntry {
     /// The setting whose value is in these entries.
     pub const SETTING: &'static str = "backendPassword";
 
-    /// The setting that names the password's user.
-    pub const OF: &'static str = "backendUser";
-
-    /// The row that says whether there is a password, besides [`Self::ROW`].
+    /// The row that says whether there is a password. It is written with [`Self::ROW`]; without it
+    /// there is none.
     pub const IS_SET_ROW: &'static str = "backendPassword.isSet";
 
     const ALL: [Self; 2] = [Self::First, Self::Second];

@@ -56,11 +56,9 @@ impl Setting {
         (self.set)(settings, value).ok_or_else(|| self.refusal(value))
     }
 
-    /// The error for a wrong value. A URL without a scheme and the former backend `esplora` have
-    /// their own errors.
+    /// The error for a wrong value. A URL without a scheme has its own.
     fn refusal(&self, value: &str) -> SettingError {
         match self.schemes {
-            _ if self.name == "backend" && value == "esplora" => SettingError::NoEsplora,
             Some(schemes) if !value.is_empty() && !value.contains("://") => {
                 SettingError::NoScheme { name: self.name, schemes }
             }

@@ -99,8 +99,8 @@ pub struct Settings {
     pub backend_user: Option<String>,
     /// `backendPassword`: the entry in the secret store that holds the password.
     pub backend_password: PasswordEntry,
-    /// Whether a password is set; `None` if unknown, because an earlier version did not record it.
-    pub has_backend_password: Option<bool>,
+    /// Whether a password is set.
+    pub has_backend_password: bool,
     /// `backendZmq`: the ZeroMQ address of the first node.
     pub backend_zmq: Option<String>,
     /// `backupFolder`: the folder for nightly backups; without it none are made.

@@ -14,8 +14,6 @@ export const SETTINGS = {
     `feeFloorSatVb may not be above feeCapSatVb, and would be ${v.floor} above ${v.cap}: change both at once, like feeFloorSatVb=5 feeCapSatVb=50`,
   SETTING_MINIMUM_ABOVE_DAILY: (v) =>
     `minPayoutBtc may not be above dailyLimitBtc, and would be ${v.minimum} above ${v.daily}, so that no payout could be made; lower the one or raise the other, both at once if need be`,
-  SETTING_NO_ESPLORA: () =>
-    "backend can no longer be esplora: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose Electrum (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core)",
   SETTING_NO_SCHEME: (v) => `${v.name} must begin with a scheme: put ${v.schemes} in front`,
   SETTING_ONION_WITHOUT_PROXY: (v) =>
     `${v.url} can be reached through Tor alone: set proxy too, like proxy=socks5h://127.0.0.1:9050`,

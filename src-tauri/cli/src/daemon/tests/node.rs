@@ -272,24 +272,21 @@ async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
 }
 
 #[tokio::test]
-async fn with_esplora_stored_a_gateway_starts_and_names_the_choices() {
+async fn with_an_unknown_backend_stored_a_gateway_starts_and_names_the_choices() {
     let folder = tempfile::tempdir().unwrap();
     let app = open::open(on_regtest(folder.path())).await.unwrap();
-    app.gateway.store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();
+    app.gateway.store.write(|tx| tx.put_setting("backend", "other")).await.unwrap();
     app.gateway
         .store
-        .write(|tx| tx.put_setting("backendUrl", "https://esplora.example/api"))
+        .write(|tx| tx.put_setting("backendUrl", "https://node.example"))
         .await
         .unwrap();
     drop(app);
     let app = open::open(on_regtest(folder.path())).await.unwrap();
     let (ok, why) = chain_check(&app).await;
-    assert!(
-        !ok && why.contains("backend can no longer be esplora") && why.contains("backend=electrum"),
-        "{why}"
-    );
+    assert!(!ok && why.contains("backend must be core or electrum"), "{why}");
     let why = app.watcher.look().await.unwrap_err().to_string();
-    assert!(why.contains("backend can no longer be esplora"), "{why}");
+    assert!(why.contains("backend must be core or electrum"), "{why}");
     assert!(!app.gateway.has_backend(), "the setup guide must ask for a backend");
 
     let (sandbox, _node) = start_node(folder.path());

@@ -16,8 +16,7 @@ pub mod stored_quotes;
 mod unavailable;
 
 pub use book::Rates;
-pub use live::LIVE_SOURCES;
-pub use live::{Unfetched, Unreadable};
+pub use live::{Unfetched, Unreadable, live_sources};
 pub use quotes::MedianOutOfRange;
 pub use quotes::{RatesRow, SourceRow};
 pub use rate_source::{Answer, Question, RateSource, SourceAnswer, SourceFailure, SourceQuote};

@@ -28,17 +28,14 @@ use super::rules::RateRules;
 /// Time limit of a request to a site, from its start to the last byte of the answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// The names of all sites, in the order in which they are listed.
-pub const LIVE_SOURCES: [&str; 5] = [
-    kraken::SITE.name,
-    coinbase::SITE.name,
-    bitstamp::SITE.name,
-    coingecko::SITE.name,
-    mempool::SITE.name,
-];
-
+/// All sites, in the order in which they are listed.
 const SITES: [&Site; 5] =
     [&kraken::SITE, &coinbase::SITE, &bitstamp::SITE, &coingecko::SITE, &mempool::SITE];
+
+/// The names of all sites.
+pub fn live_sources() -> [&'static str; 5] {
+    SITES.map(|site| site.name)
+}
 
 /// One site as a source.
 struct Live {

@@ -26,7 +26,7 @@ mod tests {
     use tillgate_machine::environment::Environment;
 
     use super::*;
-    use crate::rates::LIVE_SOURCES;
+    use crate::rates::live_sources;
     use crate::settings::Settings;
 
     fn chosen(settings: &Settings) -> Vec<&'static str> {
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn without_a_sandbox_the_settings_choose_public_or_fixed_rates() {
         let mut settings = Settings::defaults(Environment::Production);
-        assert_eq!(chosen(&settings), LIVE_SOURCES);
+        assert_eq!(chosen(&settings), live_sources());
         settings.rate_sources = vec!["mempool", "kraken"];
         assert_eq!(chosen(&settings), ["kraken", "mempool"]);
         settings.fixed_rates = vec![(tillgate_domain::money::Currency::USD, 50_000.into())];

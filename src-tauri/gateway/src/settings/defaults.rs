@@ -10,7 +10,7 @@ use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
 use super::password_entry::PasswordEntry;
 use super::values::Settings;
-use crate::rates::LIVE_SOURCES;
+use crate::rates::live_sources;
 
 /// Default of `restoreSkip`, the number of addresses that a restored copy skips.
 pub const RESTORE_SKIP_DEFAULT: u32 = 1_000;
@@ -49,7 +49,7 @@ impl Settings {
                 .collect(),
             spread_per_mille: 0,
             min_fresh_sources,
-            rate_sources: LIVE_SOURCES.to_vec(),
+            rate_sources: live_sources().to_vec(),
             fixed_rates: Vec::new(),
             proxy: None,
             key_requests_per_second,

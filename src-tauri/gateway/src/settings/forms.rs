@@ -12,7 +12,7 @@ use tillgate_domain::money::{Currency, format_btc, parse_btc};
 use tillgate_domain::rates::parse_price;
 use url::Url;
 
-use crate::rates::LIVE_SOURCES;
+use crate::rates::live_sources;
 
 /// Most items of a list. A longer list is taken for a mistake.
 const LIST_MAX: usize = 50;
@@ -119,7 +119,7 @@ pub fn currencies(text: &str) -> Option<Vec<Currency>> {
 
 /// The names of public rate sources, at least one.
 pub fn rate_sources(text: &str) -> Option<Vec<&'static str>> {
-    let known = |part: &str| LIVE_SOURCES.into_iter().find(|name| *name == part);
+    let known = |part: &str| live_sources().into_iter().find(|name| *name == part);
     list(text, known).filter(|sources| !sources.is_empty())
 }
 

@@ -327,7 +327,7 @@ async fn sources_are_asked_at_the_same_time() {
     };
     let sources =
         SITES.map(|site| Box::new(live(site, &server.base, PATIENT)) as Box<dyn RateSource>);
-    let rates = Rates::new(sources.into(), rules(&["USD"], &super::super::LIVE_SOURCES));
+    let rates = Rates::new(sources.into(), rules(&["USD"], &super::super::live_sources()));
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("gateway.db")).unwrap();
     rates.refresh_once(&store, ASKED_AT).await.unwrap();

@@ -10,6 +10,7 @@ mod error;
 mod forms;
 mod live;
 mod password_entry;
+mod setting;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,6 @@ pub use error::SettingError;
 pub use live::Override;
 pub use live::{LiveSettings, SettingNow};
 pub use password_entry::{NewPassword, PasswordEntry};
+pub use setting::Setting;
 pub use table::SETTINGS;
-pub use table::Setting;
 pub use values::Settings;

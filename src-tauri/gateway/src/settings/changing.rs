@@ -7,7 +7,7 @@ use tillgate_store::backups::FolderRow;
 use super::error::SettingError;
 use super::live::{LiveSettings, SettingNow};
 use super::password_entry::{NewPassword, PasswordEntry};
-use super::table::Setting;
+use super::setting::Setting;
 use super::values::Settings;
 
 /// The actor and time of a change, for the audit log.

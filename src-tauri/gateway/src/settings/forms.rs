@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -15,10 +16,10 @@ use url::Url;
 use crate::rates::live_sources;
 
 /// Most items of a list. A longer list is taken for a mistake.
-const LIST_MAX: usize = 50;
+pub const LIST_MAX: usize = 50;
 
 /// Most bytes of a URL, as in a request for a payment.
-const URL_MAX: usize = 2_048;
+pub const URL_MAX: usize = 2_048;
 
 /// Most bytes of a logo, which is sent with each payment page.
 pub const LOGO_MAX: usize = 48 * 1_024;
@@ -27,10 +28,10 @@ pub const LOGO_MAX: usize = 48 * 1_024;
 const PATH_MAX: usize = 4_096;
 
 /// Most servers of the Bitcoin backend.
-const SERVERS_MAX: usize = 10;
+pub const SERVERS_MAX: usize = 10;
 
 /// Most characters of a user name at the Bitcoin backend.
-const USER_MAX: usize = 128;
+pub const USER_MAX: usize = 128;
 
 /// Most characters of the merchant's name.
 pub const NAME_MAX: usize = 64;
@@ -74,17 +75,17 @@ impl fmt::Display for Network {
 }
 
 /// A whole number within bounds, both included.
-pub fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Option<T> {
+pub fn whole<T: FromStr + PartialOrd>(text: &str, bounds: &RangeInclusive<T>) -> Option<T> {
     // `parse` accepts a plus sign, which our numbers do not have.
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|number| plain && *number >= from && *number <= to)
+    text.parse().ok().filter(|number| plain && bounds.contains(number))
 }
 
 /// A sum in Bitcoin within bounds in satoshis, both included. Unlike an amount it may be 0.
-pub fn btc(text: &str, from_sats: u64, to_sats: u64) -> Option<u64> {
+pub fn btc(text: &str, bounds: &RangeInclusive<u64>) -> Option<u64> {
     let is_zero = text.starts_with('0') && text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     let sats = if is_zero { Some(0) } else { parse_btc(text).ok() };
-    sats.filter(|sats| (from_sats..=to_sats).contains(sats))
+    sats.filter(|sats| bounds.contains(sats))
 }
 
 /// A sum in the form that [`btc`] reads, without needless zeros.
@@ -110,6 +111,14 @@ pub fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -> Optio
 /// A list in the form that [`list`] reads.
 pub fn joined<T: fmt::Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Words in a row, with `last` before the last one: "a, b and c".
+pub fn in_words(words: &[&str], last: &str) -> String {
+    match words {
+        [rest @ .., end] if !rest.is_empty() => format!("{} {last} {end}", rest.join(", ")),
+        _ => words.concat(),
+    }
 }
 
 /// The codes of known currencies, at least one.

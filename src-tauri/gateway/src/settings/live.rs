@@ -11,7 +11,8 @@ use tokio::sync::Mutex;
 use super::defaults::fee_fallback_default;
 use super::error::SettingError;
 use super::password_entry::PasswordEntry;
-use super::table::{SETTINGS, Setting};
+use super::setting::Setting;
+use super::table::SETTINGS;
 use super::values::Settings;
 
 /// A value given at the start, which overrides the stored one.

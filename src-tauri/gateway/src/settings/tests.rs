@@ -28,7 +28,7 @@ const ACT: Act<'static> = Act { actor: "cli", at: Timestamp::from_ms(1_000) };
 fn a_default_is_read_back_as_it_is_shown() {
     for environment in [Environment::Test, Environment::Production] {
         let defaults = Settings::defaults(environment);
-        for setting in SETTINGS {
+        for setting in SETTINGS.iter() {
             let mut settings = defaults.clone();
             setting.apply(&mut settings, &(setting.text)(&defaults)).unwrap();
             assert_eq!(settings, defaults, "{}", setting.name);

@@ -112,7 +112,7 @@ console.log(JSON.stringify([verified(headers, bytes), verified(headers, Buffer.f
 }
 
 #[test]
-fn the_settings_page_lists_each_setting_with_its_default() {
+fn the_settings_page_lists_each_setting_with_its_default_and_bounds() {
     let page = fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/settings.md"),
     )
@@ -126,7 +126,15 @@ fn the_settings_page_lists_each_setting_with_its_default() {
             (setting["name"].as_str().unwrap(), setting["default"].as_str().unwrap());
         let shown = if default.is_empty() { String::new() } else { format!("`{default}` ") };
         let row = format!("| `{name}` | {shown}|");
-        assert!(page.contains(&row), "docs/reference/settings.md lacks {row}");
+        let meaning = page.split(&row).nth(1).and_then(|after| after.lines().next());
+        let meaning = meaning.unwrap_or_else(|| panic!("docs/reference/settings.md lacks {row}"));
+        let about = setting["about"].as_str().unwrap().replace(',', "");
+        for bound in bounds(meaning) {
+            assert!(
+                about.split(|c: char| !c.is_ascii_digit()).any(|number| number == bound),
+                "docs/reference/settings.md bounds {name} by {bound}, but it is: {about}"
+            );
+        }
     }
     let rows = page.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(
@@ -134,6 +142,16 @@ fn the_settings_page_lists_each_setting_with_its_default() {
         settings.len(),
         "docs/reference/settings.md lists a setting that does not exist"
     );
+}
+
+/// The numbers after "up to", without the commas of thousands.
+fn bounds(meaning: &str) -> Vec<String> {
+    let number = |after: &str| {
+        let digits = after.chars().take_while(|c| c.is_ascii_digit() || *c == ',');
+        digits.filter(|c| *c != ',').collect::<String>()
+    };
+    let lower = meaning.to_lowercase();
+    lower.split("up to ").skip(1).map(number).filter(|bound| !bound.is_empty()).collect()
 }
 
 #[test]

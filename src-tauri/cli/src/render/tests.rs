@@ -297,9 +297,11 @@ fn a_stored_password_does_not_look_unset() {
     }
     let other = SetSetting { name: "publicUrl".to_owned(), value: String::new() };
     assert_eq!(render(&other.into(), item("publicUrl")).unwrap(), "publicUrl = \n");
-    let list = json!({"items": [item("backendPassword")], "itemsCount": 1});
+    let mut stored = item("backendPassword");
+    stored["isSet"] = json!(true);
+    let list = json!({"items": [stored], "itemsCount": 1});
     assert!(
         line(&render(&ListSettings {}.into(), list).unwrap(), "backendPassword")
-            .contains("(not shown)")
+            .contains("(set, not shown)")
     );
 }

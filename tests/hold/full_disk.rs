@@ -183,9 +183,15 @@ fn largest_request() -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_keys_payments_leave_disk_space_for_open_payments() {
     const RESERVE: u64 = 1_000_000_000;
-    const ROOM: u64 = 60_000_000;
+    const OPEN_PAYMENTS: u64 = 200;
+    const OPEN_PAYMENT_BYTES: u64 = 60_000;
+    /// Room for some of the greedy key's payments, fewer than it may have open.
+    const ROOM: u64 = 2_000_000;
     let mut site = Installation::prepare().await;
     let greedy = site.program.create_key("greedy", &["--own"]);
+    site.program.set("keyOpenPayments", &OPEN_PAYMENTS.to_string());
+    let keys = site.program.json(&["keys", "list"])["itemsCount"].as_u64().unwrap();
+    let kept = RESERVE + OPEN_PAYMENT_BYTES * OPEN_PAYMENTS * (keys + 1);
     let injected = TempDir::new().unwrap();
     let faults = |command: &mut Command| {
         command
@@ -199,7 +205,7 @@ async fn one_keys_payments_leave_disk_space_for_open_payments() {
     };
     wait_for("the ballast", ballast).await;
     let filler = fs::File::create(disk.join("filler")).unwrap();
-    let taken = free_bytes(&disk).checked_sub(RESERVE + ROOM).unwrap();
+    let taken = free_bytes(&disk).checked_sub(kept + ROOM).unwrap();
     rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, taken).unwrap();
 
     let greedy = site.client.with_key(greedy);

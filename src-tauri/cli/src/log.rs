@@ -18,9 +18,9 @@ use super::args::LogFormat;
 
 /// The log filter of a command: only the keyring's warnings, such as that it waits for a person.
 /// The command's answer says the rest.
-pub const OF_A_COMMAND: &str = "off,tillgate_gateway::machine::secrets::keyring=warn";
+pub const OF_A_COMMAND: &str = "off,tillgate_machine::secrets::keyring=warn";
 
-/// Starts the log. Its filter is `TILLGATE_LOG` (like `debug` or `tillgate_gateway=trace,warn`), or
+/// Starts the log. Its filter is `TILLGATE_LOG` (like `debug` or `tillgate=trace,warn`), or
 /// else `default`.
 pub fn start(format: LogFormat, default: &str) {
     let filter =
@@ -191,5 +191,11 @@ mod tests {
             let content = String::from_utf8(log.to.content).unwrap();
             assert_eq!(content, format!("first\nseco\n{told}\nfifth\nsixth\n"));
         }
+    }
+
+    #[test]
+    fn a_command_logs_that_the_keyring_waits_for_a_person() {
+        let keyring = tillgate_machine::secrets::KEYRING_LOG_TARGET;
+        assert_eq!(OF_A_COMMAND, format!("off,{keyring}=warn"));
     }
 }

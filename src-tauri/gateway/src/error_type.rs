@@ -39,7 +39,8 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// All error types, in the order of the table in `docs/api.md`.
+    /// All error types, in the order of the table in `docs/api.md`. The length is the last
+    /// discriminant plus one.
     pub const ALL: [Self; Self::TooManyFollowers as usize + 1] = [
         Self::ValidationFailed,
         Self::MalformedJson,

@@ -178,8 +178,10 @@ fn failure(error: &impl Answered) -> Failure {
         Answer::Store(error) => return of_store(error),
         Answer::Typed(typed) => typed,
     };
-    if typed.error_type == ErrorType::StorageUnavailable {
-        tracing::error!(%error, "a request was refused because nothing may be stored");
+    if let (ErrorType::StorageUnavailable, ToShops::TheSentence) =
+        (typed.error_type, &typed.to_shops)
+    {
+        tracing::error!(%error, "a request was refused: make room on the disk");
     }
     let failure = match typed.to_shops {
         ToShops::TheSentence => Failure::new(typed.error_type, error.to_string()),

@@ -53,7 +53,7 @@ pub fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
     router.fallback(no_such_path).method_not_allowed_fallback(no_such_method).with_state(http)
 }
 
-/// The API's description, open to all; `tests/description` compares it with the answers.
+/// The API's description, open to all; `tests/it/description.rs` compares it with the answers.
 async fn describe(_: NoQuery) -> Response {
     json_answer(include_str!("openapi.json"))
 }

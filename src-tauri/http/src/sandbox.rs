@@ -10,6 +10,7 @@ use axum::http::HeaderValue;
 use axum::http::header::ALLOW;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post, put};
+use tillgate_gateway::error_type::ErrorType;
 use tillgate_gateway::sandbox::{self, CallError, ROUTES, Route};
 use tillgate_gateway::sender::SendError;
 use tillgate_gateway::watcher::WatchError;
@@ -21,7 +22,6 @@ use super::error::Failure;
 use super::query::NoQuery;
 use super::respond::json_answer;
 use super::state::Http;
-use tillgate_gateway::error_type::ErrorType;
 
 const V2: &str = "/v2";
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 
-/// Production refuses new records below this free room, so that existing ones can still change
-/// (interface, "Errors").
+/// Kept free in production beside the room for open payments, so that existing records can still
+/// change (interface, "Errors").
 pub const PRODUCTION_RESERVE_BYTES: u64 = 500_000_000;
 
 /// The refusal of a new record, because the remaining room is kept for existing ones.

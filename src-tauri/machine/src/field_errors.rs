@@ -1,5 +1,5 @@
 //! Errors of a request's fields. Each shell renders them in its own form, so they are independent
-//! of HTTP: the statuses are in `http/error_type.rs`.
+//! of HTTP: the statuses are in `http/src/status.rs`.
 
 use std::borrow::Cow;
 

@@ -8,6 +8,7 @@ mod plain_file;
 mod secret;
 mod store;
 
+pub use keyring::LOG_TARGET as KEYRING_LOG_TARGET;
 pub use location::{Coins, SecretsLocation, check_for_new, open};
 pub use secret::{Purpose, Secret};
 pub use store::{SecretError, SecretStore};

@@ -2,9 +2,6 @@
 //! counted in memory. The database counts a key's open payments only when the key reaches its
 //! limit.
 
-use super::upper_bound::UpperBound;
-use crate::answer::{Answer, Answered};
-use crate::error_type::ErrorType;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +10,10 @@ use parking_lot::{Mutex, MutexGuard};
 use tillgate_store::payment_lists::PaymentFilter;
 use tillgate_store::{Store, StoreError};
 use tokio::time::Instant;
+
+use super::upper_bound::UpperBound;
+use crate::answer::{Answer, Answered};
+use crate::error_type::ErrorType;
 
 /// Burst of a key that was idle, in seconds of its allowed rate.
 const BURST_SECONDS: u64 = 25;

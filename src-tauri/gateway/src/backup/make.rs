@@ -331,8 +331,9 @@ impl Job {
             }),
             Some(_) | None => Ok(()),
         };
-        let with_kept = needed.saturating_add(gateway.kept_bytes());
-        refuse(gateway.data_dir.path(), with_kept, gateway.disk.free_bytes())?;
+        let disk = &gateway.disk;
+        let with_reserve = needed.saturating_add(disk.reserve_bytes());
+        refuse(gateway.data_dir.path(), with_reserve, disk.free_bytes())?;
         refuse(folder, needed.saturating_add(MARGIN_BYTES), free_bytes(folder))?;
         Ok(needed)
     }

@@ -19,6 +19,7 @@ const TYPE_MAX: usize = 20;
 /// A line of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
+    /// From 1.
     pub number: usize,
     pub kind: String,
     pub reference: String,

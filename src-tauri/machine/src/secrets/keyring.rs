@@ -20,6 +20,9 @@ use crate::environment::Environment;
 /// Name of the entries, for people who look into their keyring.
 const SERVICE: &str = "Tillgate";
 
+/// The target of the log lines of this file.
+pub const LOG_TARGET: &str = module_path!();
+
 /// Entry that tests whether the keyring stores, returns and removes secrets.
 const TRIAL: &str = "trial";
 

@@ -39,7 +39,7 @@ const SEEN_MAX: usize = 1_000;
 /// Keeps tray, window title and notifications up to date while the gateway of one environment runs.
 pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     let followed =
-        app.upgrade().map(|app| (app.gateway.changes.subscribe(), app.gateway.environment));
+        app.upgrade().map(|app| (app.gateway.signals.changes.subscribe(), app.gateway.environment));
     let Some((mut changes, environment)) = followed else { return };
     let mut told = Waiting::default();
     let mut known = Known::default();

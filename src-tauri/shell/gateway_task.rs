@@ -237,7 +237,7 @@ impl GatewayTask {
 
 /// Sends the event [`CHANGED`] to the panel after each change while the gateway runs.
 async fn tell_changes(app: AppHandle, gateway: Arc<Gateway>, stop: CancellationToken) {
-    let (mut changes, environment) = (gateway.changes.subscribe(), gateway.environment);
+    let (mut changes, environment) = (gateway.signals.changes.subscribe(), gateway.environment);
     // This task must not keep the gateway alive, because the gateway holds the lock of the data
     // directory.
     drop(gateway);

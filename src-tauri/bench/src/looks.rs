@@ -133,9 +133,9 @@ async fn opened(scene: &Scene, server: &Server) -> Fallible<Merchant> {
 async fn settle(merchant: &Merchant) -> Fallible<()> {
     let mut quiet = 0;
     for _ in 0..SETTLING {
-        let before = *merchant.gateway.changes.borrow();
+        let before = *merchant.gateway.signals.changes.borrow();
         merchant.app.watcher.look().await?;
-        quiet = if *merchant.gateway.changes.borrow() == before { quiet + 1 } else { 0 };
+        quiet = if *merchant.gateway.signals.changes.borrow() == before { quiet + 1 } else { 0 };
         if quiet == 2 {
             return Ok(());
         }

@@ -57,7 +57,7 @@ impl Merchant {
 
     /// Sets the gateway's clock.
     pub fn set_clock(&self, at_ms: i64) {
-        self.gateway.clock_offset_ms.store(at_ms - machine_now().ms(), Ordering::SeqCst);
+        self.gateway.time.offset_ms.store(at_ms - machine_now().ms(), Ordering::SeqCst);
     }
 
     /// Sets the clock and looks at the chain.

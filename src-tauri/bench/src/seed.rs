@@ -124,8 +124,12 @@ impl History {
             Sandbox::open(&data_dir.sandbox(), begins_at_ms)?;
         }
         let merchant = Merchant::open(&plan.data_dir, &[]).await?;
-        let sandbox =
-            merchant.gateway.sandbox.clone().ok_or("the test environment has no sandbox")?;
+        let sandbox = merchant
+            .gateway
+            .backend
+            .sandbox
+            .clone()
+            .ok_or("the test environment has no sandbox")?;
         merchant.set_clock(begins_at_ms);
         merchant.gateway.refresh_rates().await?;
         Ok(Self { merchant, sandbox })

@@ -35,14 +35,15 @@ pub struct Coin {
 
 /// Sends these coins to a script outside the wallet, and mines until the mempool is empty.
 pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Fallible<()> {
-    let words = gateway.secrets.get(Purpose::WalletMnemonic)?.ok_or("the wallet has no words")?;
+    let words =
+        gateway.machine.secrets.get(Purpose::WalletMnemonic)?.ok_or("the wallet has no words")?;
     let seed = Mnemonic::parse(words.reveal())?.to_seed("");
     let keychain = "m/84'/1'/0'/0".parse::<DerivationPath>()?;
     let secp = Secp256k1::new();
     let keychain = Xpriv::new_master(Network::Regtest, &seed)?.derive_priv(&secp, &keychain)?;
     for coins in coins.chunks(INPUTS) {
         let transaction = signed(&secp, &keychain, coins)?;
-        match gateway.chain.broadcast(&[transaction])? {
+        match gateway.backend.chain.broadcast(&[transaction])? {
             Broadcast::Accepted => {}
             refused => {
                 return Err(

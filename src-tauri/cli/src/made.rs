@@ -41,17 +41,17 @@ impl MadeByCommand {
                 | Command::ChangeSettings(_)
         );
         let gateway = &app.gateway;
-        let made = gateway.data_dir.made();
+        let made = gateway.machine.data_dir.made();
         if !begins || !made.environment {
             return;
         }
         let has_wallet = gateway.store.read(|reader| reader.has_wallet());
-        let words = gateway.secrets.get(Purpose::WalletMnemonic);
+        let words = gateway.machine.secrets.get(Purpose::WalletMnemonic);
         if !matches!((has_wallet, words), (Ok(false), Ok(None))) {
             return;
         }
         // Errors are ignored, because a file that stays loses no work.
-        let env_dir = gateway.data_dir.path();
+        let env_dir = gateway.machine.data_dir.path();
         let _ = fs::remove_dir_all(env_dir);
         if let Some(file) = &self.secrets_file {
             let _ = fs::remove_file(file);

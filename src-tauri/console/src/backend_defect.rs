@@ -14,8 +14,8 @@ pub fn backend_defect(
     identity: &Identity,
     tip: &Tip,
 ) -> Option<Telling> {
-    let now = gateway.clock.now();
-    let now = now.plus_ms(gateway.rates.servers_ahead_ms(now).unwrap_or(0));
+    let now = gateway.time.now();
+    let now = now.plus_ms(gateway.market.rates.servers_ahead_ms(now).unwrap_or(0));
     let stands = Standstill::of(chain.cut_off(), tip.time, now).filter(|_| !identity.is_regtest());
     let stands = stands
         .map(standstill::told)

@@ -266,7 +266,7 @@ fn item(
             };
         }
     };
-    let age_ms = gateway.clock.now().ms().saturating_sub(answer.time.ms());
+    let age_ms = gateway.time.now().ms().saturating_sub(answer.time.ms());
     let stale = options.network == bitcoin::Network::Bitcoin && age_ms > STALE_MS;
     let message = match answer.wrong.clone() {
         Some(wrong) => wrong,

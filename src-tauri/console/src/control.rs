@@ -270,7 +270,7 @@ mod tests {
     /// `believed`.
     async fn asked(heard: u32, believed: u32) -> Result<Value, CommandError> {
         let world = World::new().await;
-        let file = world.gateway.data_dir.socket();
+        let file = world.gateway.machine.data_dir.socket();
         let mut socket = ControlSocket::bind(file.clone()).unwrap();
         socket.user = heard;
         let stop = CancellationToken::new();

@@ -65,8 +65,8 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("keyring", keyring(&gateway)),
                 check("database", database(&gateway)),
                 check("chain", chain(&gateway)),
-                check("disk", disk(&gateway.disk, gateway.kept_bytes())),
-                check("permissions", permissions(gateway.data_dir.path())),
+                check("disk", disk(&gateway.machine.disk, gateway.kept_bytes())),
+                check("permissions", permissions(gateway.machine.data_dir.path())),
                 check("notifications", notifications(&gateway)),
                 check("payouts", payouts(&gateway)),
                 check("stuck", stuck(&gateway)),
@@ -109,7 +109,7 @@ fn view(checks: Vec<CheckItem>) -> DoctorView {
 }
 
 fn keyring(gateway: &Gateway) -> Finding {
-    let location = gateway.secrets.describe();
+    let location = gateway.machine.secrets.describe();
     match setup::secrets_fit(gateway) {
         Ok(Some(Fit::Fits)) => Ok(format!("secrets are in {location}")),
         Ok(Some(Fit::Other)) => Err(format!(
@@ -139,21 +139,25 @@ fn database(gateway: &Gateway) -> Finding {
 }
 
 fn chain(gateway: &Gateway) -> Finding {
-    let status = gateway.last_look.status();
-    let asked = gateway.chain.identity().and_then(|identity| Ok((identity, gateway.chain.tip()?)));
+    let status = gateway.backend.last_look.status();
+    let asked = gateway
+        .backend
+        .chain
+        .identity()
+        .and_then(|identity| Ok((identity, gateway.backend.chain.tip()?)));
     let (identity, tip) =
         asked.map_err(|error| match gateway.settings.snapshot().backend_urls.as_slice() {
-            [] if gateway.configured.is_some() => {
+            [] if gateway.backend.configured.is_some() => {
                 format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`")
             }
             _ => error.to_string(),
         })?;
-    if let Some(WatchedChain { cursor, tip: watched, .. }) = gateway.last_look.watched() {
+    if let Some(WatchedChain { cursor, tip: watched, .. }) = gateway.backend.last_look.watched() {
         if cursor.chain != identity {
             return Err("the backend shows another chain than before: the next look begins at the wallet's birth; if you did not intend this, stop the gateway and put the former chain back".to_owned());
         }
         if tip.height < watched.height {
-            let remedy = if gateway.configured.is_some() {
+            let remedy = if gateway.backend.configured.is_some() {
                 "the backend is behind, or lost blocks: wait until it has caught up, or set another backend; until then payments are seen late"
             } else {
                 "the sandbox's file may be an older copy; if you did not intend this, stop the gateway and put the newer file back"
@@ -164,25 +168,25 @@ fn chain(gateway: &Gateway) -> Finding {
             ));
         }
     }
-    if gateway.configured.is_some() {
-        reaches_back(gateway, gateway.chain.as_ref()).map_err(|why| why.to_string())?;
+    if gateway.backend.configured.is_some() {
+        reaches_back(gateway, gateway.backend.chain.as_ref()).map_err(|why| why.to_string())?;
     }
     // The command `Status` shows this error as well.
     if let Some(error) = status.error {
         return Err(error.to_string());
     }
-    let now = gateway.clock.now();
+    let now = gateway.time.now();
     if let Some(begun_anew) = status.begun_anew(now) {
         return Err(begun_anew.to_string());
     }
     if let Some(catching_up) = status.catching_up {
         return Err(format!("{catching_up}: new payments are possible once it has caught up"));
     }
-    if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
+    if gateway.served.get().is_some() && gateway.backend.last_look.watched_lately(now).is_err() {
         return Err("the chain has not been watched for 10 minutes: the log says why".to_owned());
     }
-    let defect = backend_defect(gateway, gateway.chain.as_ref(), &identity, &tip);
-    if let Some(fault) = defect.or_else(|| gateway.chain.fault_once_tried()) {
+    let defect = backend_defect(gateway, gateway.backend.chain.as_ref(), &identity, &tip);
+    if let Some(fault) = defect.or_else(|| gateway.backend.chain.fault_once_tried()) {
         return Err(fault.to_string());
     }
     match standstill::unreported(&status.unreported) {
@@ -216,7 +220,7 @@ pub fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), Telling>
         .store
         .read(|reader| Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?)))
         .map_err(|error| error.telling())?;
-    let is_looked_from = gateway.last_look.watched().is_some() && restore.is_none();
+    let is_looked_from = gateway.backend.last_look.watched().is_some() && restore.is_none();
     match birth {
         Some(birth) if first > birth.saturating_add(1) && !is_looked_from => {
             Err(Pruned { first, birth }.telling())
@@ -231,15 +235,21 @@ async fn rates(gateway: &Gateway) -> Finding {
         let asked = gateway.refresh_rates().await;
         asked.map_err(|error| error.to_string())?;
     }
-    let now = gateway.clock.now();
+    let now = gateway.time.now();
     let settings = gateway.settings.snapshot();
     let refusals: Vec<_> = settings
         .currencies
         .iter()
-        .filter_map(|currency| gateway.rates.rate_for(*currency, now).err())
+        .filter_map(|currency| gateway.market.rates.rate_for(*currency, now).err())
         .collect();
-    let silent: Vec<String> =
-        gateway.rates.source_rows().iter().filter_map(silent).map(|it| it.to_string()).collect();
+    let silent: Vec<String> = gateway
+        .market
+        .rates
+        .source_rows()
+        .iter()
+        .filter_map(silent)
+        .map(|it| it.to_string())
+        .collect();
     let mut wrong = Vec::new();
     if !refusals.is_empty() {
         let missing: Vec<String> = refusals
@@ -259,7 +269,9 @@ async fn rates(gateway: &Gateway) -> Finding {
         wrong.extend(silent.iter().cloned());
     }
     wrong.extend(
-        strays(&gateway.rates.rows(now), &settings.currencies).iter().map(ToString::to_string),
+        strays(&gateway.market.rates.rows(now), &settings.currencies)
+            .iter()
+            .map(ToString::to_string),
     );
     if !wrong.is_empty() {
         return Err(wrong.join("; "));

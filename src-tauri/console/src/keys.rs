@@ -134,7 +134,7 @@ impl Ask for ListKeys {
     type Answer = Page<KeyItem>;
 
     async fn answer(self, by: &Asker<'_>) -> Result<Page<KeyItem>, CommandError> {
-        Ok(Page::whole(by.gateway().keys.list()?.iter().map(KeyItem::from).collect()))
+        Ok(Page::whole(by.gateway().access.keys.list()?.iter().map(KeyItem::from).collect()))
     }
 }
 
@@ -153,10 +153,14 @@ impl Ask for CreateKey {
             own_only: self.own,
             notify_hosts: hosts.map_err(|error| CommandError::invalid("notifyHosts", &error))?,
         };
-        let made =
-            gateway.keys.create(request, gateway.entropy.as_ref(), gateway.clock.now(), by.actor);
+        let made = gateway.access.keys.create(
+            request,
+            gateway.machine.entropy.as_ref(),
+            gateway.time.now(),
+            by.actor,
+        );
         let (key, secret) = made.await?;
-        gateway.note_change();
+        gateway.signals.note_change();
         Ok(NewKey { name: key.name.clone(), secret, permissions: key.permissions.names() })
     }
 }
@@ -166,8 +170,8 @@ impl Ask for RevokeKey {
 
     async fn answer(self, by: &Asker<'_>) -> Result<RevokedKey, CommandError> {
         let gateway = by.gateway();
-        let key = gateway.keys.revoke(&self.name, gateway.clock.now(), by.actor).await?;
-        gateway.note_change();
+        let key = gateway.access.keys.revoke(&self.name, gateway.time.now(), by.actor).await?;
+        gateway.signals.note_change();
         let key_id = Some(key.key_id);
         let counts = move |_: &Gateway, reader: &Reader<'_>| {
             let count = |state| {
@@ -189,7 +193,7 @@ impl Ask for RotateHmacKey {
 
     async fn answer(self, by: &Asker<'_>) -> Result<NewHmacKey, CommandError> {
         let key = by.app.notifier.keys.rotate(by.actor).await?;
-        by.gateway().note_change();
+        by.gateway().signals.note_change();
         Ok(NewHmacKey { key: key.reveal().to_owned() })
     }
 }

@@ -93,9 +93,9 @@ impl Ask for SetLimits {
         if wanted.is_empty() {
             return Err(CommandError::at("dailyBtc", &ArgumentFault::NoLimit));
         }
-        let act = Act { actor: by.actor, at: gateway.clock.now() };
+        let act = Act { actor: by.actor, at: gateway.time.now() };
         gateway.settings.change(&gateway.store, &wanted, act).await.map_err(refused)?;
-        gateway.note_change();
+        gateway.signals.note_change();
         show(by, None)
     }
 }
@@ -110,12 +110,12 @@ fn refused((name, error): (&str, SettingError)) -> CommandError {
 fn show(by: &Asker<'_>, currency: Option<&str>) -> Result<LimitsView, CommandError> {
     let gateway = by.gateway();
     let record = limit_record(gateway, currency)?;
-    let now = gateway.clock.now();
+    let now = gateway.time.now();
     let settings = gateway.settings.snapshot();
     let limit = gateway.store.read(|reader| limit_now(reader, &settings, now))?;
     let worth = match currency.and_then(Currency::from_code) {
         Some(currency) => {
-            let rate = gateway.rates.rate_for(currency, now);
+            let rate = gateway.market.rates.rate_for(currency, now);
             let rate = rate.map_err(|error| CommandError::told("RATE_UNAVAILABLE", &error))?.rate;
             let worth = limit.worth(rate, currency);
             let fiat = |minor| FiatView::of(minor, currency);

@@ -41,7 +41,7 @@ impl Ask for ListReceived {
 
     async fn answer(self, by: &Asker<'_>) -> Result<ReceivedView, CommandError> {
         let gateway = by.gateway();
-        let served = gateway.served.get().filter(|_| gateway.sandbox.is_some());
+        let served = gateway.served.get().filter(|_| gateway.backend.sandbox.is_some());
         let items = by.app.receiver.last();
         Ok(ReceivedView {
             url: served.map(|served| format!("{}{PATH}", served.api)),

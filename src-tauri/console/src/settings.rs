@@ -174,7 +174,7 @@ async fn change<'a>(
     changes: &[(&'a str, Option<&str>)],
 ) -> Result<Vec<SettingItem>, (&'a str, CommandError)> {
     let gateway = by.gateway();
-    let act = Act { actor: by.actor, at: gateway.clock.now() };
+    let act = Act { actor: by.actor, at: gateway.time.now() };
     // The password is stored with the secrets. The table stores an empty value, so that the audit
     // records the change.
     let mut listed = changes.to_vec();
@@ -203,13 +203,13 @@ async fn change<'a>(
     if changes.iter().any(|(name, _)| name.starts_with("backend") || *name == "proxy") {
         gateway.choose_backend().await;
     }
-    if gateway.rates.follow(gateway.settings.snapshot().rate_rules())
+    if gateway.market.rates.follow(gateway.settings.snapshot().rate_rules())
         && gateway.served.get().is_some()
     {
         // Rates computed under the former settings were dropped, so new ones are fetched at once.
         gateway.refresh_rates_soon().await;
     }
-    gateway.note_change();
+    gateway.signals.note_change();
     Ok(shown.into_iter().map(SettingItem::from).collect())
 }
 
@@ -269,11 +269,11 @@ async fn keep_password(
     password: Secret,
 ) -> Result<(), CommandError> {
     let gateway = Arc::clone(gateway);
-    let keep = move || match gateway.secrets.get(entry.purpose())? {
+    let keep = move || match gateway.machine.secrets.get(entry.purpose())? {
         // A keyring may ask a person for each new entry, so no entry is created for an empty
         // password.
         None if password.reveal().is_empty() => Ok(()),
-        Some(_) | None => gateway.secrets.set(entry.purpose(), &password),
+        Some(_) | None => gateway.machine.secrets.set(entry.purpose(), &password),
     };
     match tokio::task::spawn_blocking(keep).await {
         Ok(Ok(())) => Ok(()),

@@ -237,14 +237,15 @@ fn status(
     reader: &Reader<'_>,
     key_fault: Option<Telling>,
 ) -> Result<StatusView, StoreError> {
-    let watched = gateway.last_look.status();
+    let watched = gateway.backend.last_look.status();
     let served = gateway.served.get();
-    let now = gateway.clock.now();
+    let now = gateway.time.now();
     let catching_up = watched.catching_up.map(|catching_up| catching_up.telling());
     let is_first = served.is_some() && !watched.has_looked;
     let catching_up = catching_up.or_else(|| is_first.then(|| FirstLook.telling()));
-    let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
-    let (sources, given_up) = (gateway.rates.source_rows(), reader.count_given_up()?);
+    let (rates, currencies) =
+        (gateway.market.rates.rows(now), &gateway.settings.snapshot().currencies);
+    let (sources, given_up) = (gateway.market.rates.source_rows(), reader.count_given_up()?);
     let seen = Seen {
         watched: &watched,
         sources: &sources,
@@ -270,7 +271,12 @@ fn status(
         chain_height: seen_height(&watched),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
-        payments_refused: gateway.last_look.watched_lately(now).err().map(|error| error.telling()),
+        payments_refused: gateway
+            .backend
+            .last_look
+            .watched_lately(now)
+            .err()
+            .map(|error| error.telling()),
         catching_up,
         rates: rates.iter().filter_map(RateItem::of).collect(),
         rate_sources: sources.into_iter().map(|source| RateSourceItem::of(source, now)).collect(),
@@ -278,11 +284,11 @@ fn status(
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,
         hmac_key: reader.hmac_key_id()?.is_some(),
-        sandbox: gateway.sandbox.is_some(),
+        sandbox: gateway.backend.sandbox.is_some(),
         has_wallet: gateway.wallet.get().is_some(),
         is_backed_up: reader.last_backup(BackupState::Good)?.is_some(),
-        secrets: gateway.secrets.describe(),
-        folder: gateway.data_dir.path().display().to_string(),
+        secrets: gateway.machine.secrets.describe(),
+        folder: gateway.machine.data_dir.path().display().to_string(),
         warnings: warnings.sentences,
         warning_kinds: warnings.kinds,
         given_up_notifications: given_up,

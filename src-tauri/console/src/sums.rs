@@ -43,7 +43,7 @@ impl FiatView {
     /// The worth of satoshis at the present rate, rounded half-even like the worth of a payout;
     /// `None` without a fresh rate.
     pub fn today(gateway: &Gateway, sats: u64, currency: Currency) -> Option<Self> {
-        let market = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
+        let market = gateway.market.rates.rate_for(currency, gateway.time.now()).ok()?;
         Some(Self::of(market.rate.sats_to_minor_half_even(sats, currency)?, currency))
     }
 }

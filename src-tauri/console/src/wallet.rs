@@ -217,7 +217,7 @@ fn info(
     let spendable_sats =
         funds::spendable_sats(reader, &settings, fee_rate, wallet.keychains.address_type())?;
     let sums = reader.coin_sums()?;
-    let tip_height = gateway.last_look.status().tip.map_or(0, |tip| tip.height);
+    let tip_height = gateway.backend.last_look.status().tip.map_or(0, |tip| tip.height);
     let immature_sats = reader.immature_sats(tip_height)?;
     let balance_sats = reader.ledger_sats()?;
     let address_type = wallet.keychains.address_type().as_str();

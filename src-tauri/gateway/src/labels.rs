@@ -79,7 +79,7 @@ pub async fn import(
     };
     let (Sorted { labels, told }, own) =
         tokio::task::spawn_blocking(job).await.map_err(|_| ImportError::Interrupted)??;
-    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    let (now, actor) = (gateway.time.now(), actor.to_owned());
     let store = move |tx: &tillgate_store::Tx<'_>| {
         let mut changed = 0;
         for ((kind, reference), label) in &labels {

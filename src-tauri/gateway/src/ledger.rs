@@ -27,7 +27,7 @@ pub fn book(
     if sats == 0 {
         return Ok(());
     }
-    let rates = outbox.gateway.rates.last_known_rates();
+    let rates = outbox.gateway.market.rates.last_known_rates();
     let rates_seq = if rates.is_empty() {
         None
     } else {

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use bitcoin::constants::genesis_block;
 use tillgate_chain::HotScripts;
-use tillgate_chain::backend::{Backend, BackendError};
+use tillgate_chain::backend::{self as chain_backend, BackendError};
 use tillgate_machine::clock::{Clock, SystemClock, machine_now};
 use tillgate_machine::data_dir::{self, DataDir, DataDirError, IfMissing};
 use tillgate_machine::disk::Disk;
@@ -18,11 +18,13 @@ use tillgate_machine::secrets::{self, Coins, SecretError, SecretsLocation};
 use tillgate_store::chain::WatchedChain;
 use tillgate_store::{Installation, Store, StoreError};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::app::App;
-use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign, WalletSlot};
+use crate::gateway::{
+    Access, Backend, Backups, FeeRates, Gateway, LastLook, Machine, Market, Sending, Signals, Time,
+    WalletSlot,
+};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier, Receiver};
 use crate::payouts;
@@ -30,7 +32,7 @@ use crate::rates::{Rates, sources};
 use crate::sender::Sender;
 use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
 use crate::setup::{self, SetupError};
-use crate::wallet::{Wallet, WalletError, WordsDrafts};
+use crate::wallet::{Wallet, WalletError};
 use crate::watcher::Watcher;
 
 /// The options for opening a gateway.
@@ -177,36 +179,30 @@ pub async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
     let gateway = Gateway {
         environment: options.environment,
         network: network.network(),
-        configured: backend.configured(),
-        hot: HotScripts::default(),
-        chain: backend.chain(Arc::clone(&clock.runs)),
-        clock: clock.runs,
-        clock_offset_ms: clock.offset_ms,
-        clock_jumps: RwLock::new(()),
-        steps_followed: tokio::sync::Mutex::default(),
-        entropy,
-        keys: ApiKeys::load(Arc::clone(&store))?,
-        key_limits: Arc::default(),
-        last_look,
-        store,
         installation,
+        time: Time::new(Arc::clone(&clock.runs), clock.offset_ms),
+        access: Access { keys: ApiKeys::load(Arc::clone(&store))?, limits: Arc::default() },
+        store,
         settings,
-        sandbox: backend.sandbox(),
-        rates,
         wallet,
-        wallet_setup: tokio::sync::Mutex::new(()),
-        wallet_drafts: WordsDrafts::default(),
-        secrets,
-        changes: watch::Sender::new(0),
-        notifier_wake: Notify::new(),
+        backend: Backend {
+            chain: backend.chain(clock.runs),
+            configured: backend.configured(),
+            sandbox: backend.sandbox(),
+            hot: HotScripts::default(),
+            last_look,
+        },
+        market: Market { rates, fee_rates: FeeRates::default() },
         sending: Sending::default(),
-        sender_wake: Notify::new(),
-        fee_rates: FeeRates::default(),
-        to_sign: ToSign::default(),
+        signals: Signals::default(),
         backups: Backups::default(),
         served: OnceLock::new(),
-        disk: Disk::of(data_dir.path(), options.environment),
-        data_dir,
+        machine: Machine {
+            entropy,
+            secrets,
+            disk: Disk::of(data_dir.path(), options.environment),
+            data_dir,
+        },
     };
     blocking(move || {
         gateway.choose_backend_blocking();
@@ -220,11 +216,12 @@ async fn backend(
     network: ChainNetwork,
     last_look: &LastLook,
     data_dir: &DataDir,
-) -> Result<(Backend, Running), OpenError> {
+) -> Result<(chain_backend::Backend, Running), OpenError> {
     stays_on_its_chain(network, last_look.watched().as_ref())?;
     let servers_of = (network != ChainNetwork::Sandbox).then(|| network.network());
     let (file, runtime) = (data_dir.sandbox(), Handle::current());
-    let backend = blocking(move || Ok(Backend::open(servers_of, &file, runtime)?)).await?;
+    let backend =
+        blocking(move || Ok(chain_backend::Backend::open(servers_of, &file, runtime)?)).await?;
     let offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
     let runs: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&offset_ms)));
     if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {

@@ -51,7 +51,7 @@ pub async fn call(
 /// The reason of the refusal or failure. If the look or the gateway's database failed, the sandbox
 /// may have changed already; then the next look finds the change.
 pub async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
-    let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
+    let sandbox = Arc::clone(app.gateway.backend.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
     let change = match call {
         Call::Ask(Question::Status) => return status(&app.gateway, sandbox).await,
         Call::Ask(Question::Outputs { script }) => return outputs(sandbox, script).await,
@@ -76,7 +76,7 @@ async fn change_and_look(
     // Until the look after a jump of the clock has ended, nothing is decided by the clock, because
     // the last look is too old for the new time. This lock is taken before the permit to look,
     // because the sender's pass below takes that permit again.
-    let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
+    let _jump = if moves_clock { Some(gateway.time.jumps.write().await) } else { None };
     let looking = app.watcher.hold().await;
     let answer = {
         let (gateway, sandbox) = (Arc::clone(gateway), Arc::clone(&sandbox));
@@ -90,11 +90,11 @@ async fn change_and_look(
     };
     if concerns_rates {
         gateway.refresh_rates().await?;
-        gateway.note_change();
+        gateway.signals.note_change();
     }
     follow(app, looking).await?;
     if moves_clock {
-        gateway.notifier_wake.notify_one();
+        gateway.signals.notifier.notify_one();
     }
     match answer {
         Some(txids) => Ok(json!({ "btcTxIds": txids })),
@@ -121,7 +121,7 @@ fn make_change(
     sandbox: &Sandbox,
     change: Change,
 ) -> Result<Option<Vec<String>>, CallError> {
-    let now_ms = gateway.clock.now().ms();
+    let now_ms = gateway.time.now().ms();
     let made = |txids: Vec<Txid>| Some(txids.iter().map(Txid::to_string).collect());
     match change {
         Change::Pay { payment, amount_sats, parts, fee_rate_sat_vb, confirmations } => {
@@ -147,7 +147,7 @@ fn make_change(
         }
         Change::AdvanceClock { seconds } => {
             let offset_ms = sandbox.advance_clock(seconds).map_err(refused)?;
-            gateway.clock_offset_ms.fetch_max(offset_ms, Ordering::SeqCst);
+            gateway.time.offset_ms.fetch_max(offset_ms, Ordering::SeqCst);
             Ok(None)
         }
         Change::SetRates { rates } => sandbox.set_rates(&rates).map(|()| None).map_err(refused),
@@ -164,7 +164,7 @@ async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, 
         "height": status.height,
         "tipHash": status.tip_hash.to_string(),
         "mempool": status.mempool.iter().map(Txid::to_string).collect::<Vec<_>>(),
-        "clock": gateway.clock.now().iso_millis(),
+        "clock": gateway.time.now().iso_millis(),
         "customerAddress": Address::from_script(&status.customer, Network::Regtest).ok().map(|address| address.to_string()),
         "rates": money::rates_object(&status.rates),
         "faults": faults_object(&status.faults),

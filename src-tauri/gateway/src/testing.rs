@@ -91,22 +91,22 @@ impl World {
 
     /// The same gateway with another backend.
     pub fn with_chain(self, change: impl FnOnce(Arc<dyn Chain>) -> Arc<dyn Chain>) -> Self {
-        self.with(|gateway| gateway.chain = change(Arc::clone(&gateway.chain)))
+        self.with(|gateway| gateway.backend.chain = change(Arc::clone(&gateway.backend.chain)))
     }
 
     /// The same gateway with another clock.
     pub fn with_clock(self, change: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Clock>) -> Self {
-        self.with(|gateway| gateway.clock = change(Arc::clone(&gateway.clock)))
+        self.with(|gateway| gateway.time.clock = change(Arc::clone(&gateway.time.clock)))
     }
 
     /// The same gateway with these exchange rates.
     pub fn with_rates(self, rates: Rates) -> Self {
-        self.with(|gateway| gateway.rates = rates)
+        self.with(|gateway| gateway.market.rates = rates)
     }
 
     /// The same gateway with these random numbers.
     pub fn with_entropy(self, entropy: Arc<dyn Entropy>) -> Self {
-        self.with(|gateway| gateway.entropy = entropy)
+        self.with(|gateway| gateway.machine.entropy = entropy)
     }
 
     /// The same gateway with another store of secrets.
@@ -114,7 +114,7 @@ impl World {
         self,
         change: impl FnOnce(Arc<dyn SecretStore>) -> Arc<dyn SecretStore>,
     ) -> Self {
-        self.with(|gateway| gateway.secrets = change(Arc::clone(&gateway.secrets)))
+        self.with(|gateway| gateway.machine.secrets = change(Arc::clone(&gateway.machine.secrets)))
     }
 
     fn with(self, change: impl FnOnce(&mut Gateway)) -> Self {
@@ -157,7 +157,7 @@ impl World {
 
     /// The gateway's sandbox.
     pub fn sandbox(&self) -> &Sandbox {
-        self.gateway.sandbox.as_ref().unwrap()
+        self.gateway.backend.sandbox.as_ref().unwrap()
     }
 
     /// Makes the wallet, as the first start does. [`Self::payment`] needs no wallet.
@@ -167,7 +167,7 @@ impl World {
 
     /// The time of the environment's clock.
     pub fn now_ms(&self) -> i64 {
-        self.gateway.clock.now().ms()
+        self.gateway.time.now().ms()
     }
 
     /// Looks at the chain once, which must succeed.
@@ -182,7 +182,7 @@ impl World {
 
     /// Marks the database as restored from a backup, with a wallet as old as the chain.
     pub async fn begins_restore(&self, looks_ahead: u32, skip: u32) -> Restore {
-        let (source, at) = (RestoreSource::Backup, self.gateway.clock.now());
+        let (source, at) = (RestoreSource::Backup, self.gateway.time.now());
         let new = NewRestore {
             source,
             at,
@@ -204,7 +204,7 @@ impl World {
     pub fn advance_clock_ms(&self, ms: i64) {
         let offset_ms =
             self.sandbox().advance_clock(u64::try_from(ms).unwrap().div_ceil(1_000)).unwrap();
-        self.gateway.clock_offset_ms.store(offset_ms, Ordering::SeqCst);
+        self.gateway.time.offset_ms.store(offset_ms, Ordering::SeqCst);
     }
 
     /// Mines blocks and looks.
@@ -275,11 +275,11 @@ impl World {
         index: Option<u32>,
     ) -> PaymentRow {
         let gateway = &self.gateway;
-        let now = gateway.clock.now();
+        let now = gateway.time.now();
         let usd = Currency::from_code("USD").unwrap();
-        let rate = gateway.rates.rate_for(usd, now).unwrap();
-        let rate_id = gateway.rates.row_id(&gateway.store, usd, &rate).await.unwrap();
-        let id = gateway.entropy.id().unwrap();
+        let rate = gateway.market.rates.rate_for(usd, now).unwrap();
+        let rate_id = gateway.market.rates.row_id(&gateway.store, usd, &rate).await.unwrap();
+        let id = gateway.machine.entropy.id().unwrap();
         let script = script(&id);
         let price = Price::at(rate.rate, 0, 1_000, usd, 294).unwrap();
         let payment = Payment::open(id, &price, &policy, None, now);
@@ -318,11 +318,11 @@ impl World {
 
     async fn insert_payout(&self, amount_sats: u64, is_approved: bool) -> Id {
         let gateway = &self.gateway;
-        let now = gateway.clock.now();
+        let now = gateway.time.now();
         let usd = Currency::from_code("USD").unwrap();
-        let rate = gateway.rates.rate_for(usd, now).unwrap();
-        let rate_id = gateway.rates.row_id(&gateway.store, usd, &rate).await.unwrap();
-        let id = gateway.entropy.id().unwrap();
+        let rate = gateway.market.rates.rate_for(usd, now).unwrap();
+        let rate_id = gateway.market.rates.row_id(&gateway.store, usd, &rate).await.unwrap();
+        let id = gateway.machine.entropy.id().unwrap();
         let script = script_of(&id);
         let row = PayoutRow {
             seq: 0,

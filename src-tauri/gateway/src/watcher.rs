@@ -60,7 +60,7 @@ impl Watcher {
     /// Continues after the last look of `gateway`.
     #[must_use]
     pub fn new(gateway: Arc<Gateway>) -> Self {
-        let progress = Progress::after(gateway.last_look.watched());
+        let progress = Progress::after(gateway.backend.last_look.watched());
         Self { gateway, progress: Mutex::new(progress), shutdown: OnceLock::new() }
     }
 
@@ -87,7 +87,7 @@ impl Watcher {
         let mut permit = tokio::select! {
             biased;
             permit = self.hold() => permit,
-            catching_up = self.gateway.last_look.falls_behind() => return Err(WatchError::Behind(catching_up)),
+            catching_up = self.gateway.backend.last_look.falls_behind() => return Err(WatchError::Behind(catching_up)),
         };
         permit.look_with(Patience::OneAnswer).await
     }
@@ -141,7 +141,7 @@ impl Watcher {
     /// Waits for a wake-up from the backend, but at least [`WOKEN_EVERY`].
     async fn woken(&self) {
         tokio::time::sleep(WOKEN_EVERY).await;
-        match self.gateway.chain.wake() {
+        match self.gateway.backend.chain.wake() {
             Some(wake) => wake.notified().await,
             None => std::future::pending().await,
         }

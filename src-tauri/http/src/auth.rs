@@ -55,7 +55,7 @@ impl Caller {
     pub fn asks(&self, http: &Http) -> Result<(), Failure> {
         let gateway = &http.app.gateway;
         let per_second = gateway.settings.snapshot().key_requests_per_second;
-        Ok(gateway.key_limits.ask(self.0.key_id, per_second, Instant::now())?)
+        Ok(gateway.access.limits.ask(self.0.key_id, per_second, Instant::now())?)
     }
 }
 
@@ -71,7 +71,7 @@ impl FromRequestParts<Arc<Http>> for Caller {
         let credentials = credentials(value.as_bytes());
         let key = credentials
             .as_ref()
-            .and_then(|(name, secret)| http.app.gateway.keys.authenticate(name, secret));
+            .and_then(|(name, secret)| http.app.gateway.access.keys.authenticate(name, secret));
         if let Some(key) = key {
             if let Some(peer) = peer {
                 peer.permit.signed_in();

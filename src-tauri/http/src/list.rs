@@ -56,7 +56,7 @@ pub async fn list_answer<K: Send + 'static>(
         begun.push_str(&end);
         return Ok(json_answer(begun));
     }
-    let permit = http.app.gateway.key_limits.begin_list(key_id)?;
+    let permit = http.app.gateway.access.limits.begin_list(key_id)?;
     let (parts, made) = mpsc::channel(PARTS_AHEAD);
     tokio::spawn(send_rest(Arc::clone(http), key_id, list, end, parts));
     let begun = tokio_stream::once(Ok(Bytes::from(begun)));

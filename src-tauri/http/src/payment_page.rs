@@ -68,9 +68,9 @@ async fn page(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    let nonce = nonce(http.app.gateway.entropy.as_ref())?;
+    let nonce = nonce(http.app.gateway.machine.entropy.as_ref())?;
     let texts = texts_for(query.as_deref(), &headers);
-    let at_ms = http.app.gateway.clock.now().ms();
+    let at_ms = http.app.gateway.time.now().ms();
     let Some(view) = load(&http, &id).await? else {
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, texts), &nonce);
     };
@@ -91,7 +91,7 @@ async fn take_address(
     let given: String =
         field.map(|(_, value)| value.chars().take(html::ADDRESS_MAX).collect()).unwrap_or_default();
     let (nonce, texts) =
-        (nonce(http.app.gateway.entropy.as_ref())?, texts_for(query.as_deref(), &headers));
+        (nonce(http.app.gateway.machine.entropy.as_ref())?, texts_for(query.as_deref(), &headers));
     let Some(view) = load(&http, &id).await? else {
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, texts), &nonce);
     };

@@ -23,6 +23,6 @@ pub async fn get(
     let gateway = &http.app.gateway;
     let settings = gateway.settings.snapshot();
     // The rates are in memory, so this does not block.
-    let rows = gateway.rates.rows_of(&settings.currencies, gateway.clock.now());
+    let rows = gateway.market.rates.rows_of(&settings.currencies, gateway.time.now());
     Ok(json_answer(rates_record(&rows, settings.spread_per_mille)))
 }

@@ -241,6 +241,12 @@ mod tests {
             own_only: false,
             notify_hosts: NotifyHosts::default(),
         };
-        gateway.keys.create(request, &*gateway.entropy, gateway.clock.now(), "cli").await.unwrap().0
+        gateway
+            .access
+            .keys
+            .create(request, &*gateway.machine.entropy, gateway.time.now(), "cli")
+            .await
+            .unwrap()
+            .0
     }
 }

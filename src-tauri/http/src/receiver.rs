@@ -22,14 +22,14 @@ pub async fn take(State(http): State<Arc<Http>>, request: Request) -> Result<Res
     let body = read_json_body(&parts.headers, body).await?;
     let signature = signature_of(&parts.headers);
     let check = http.app.notifier.keys.check(&body, signature.as_deref()).await?;
-    let at = http.app.gateway.clock.now();
+    let at = http.app.gateway.time.now();
     http.app.receiver.take(Received {
         at,
         body: String::from_utf8_lossy(&body).into_owned(),
         signature,
         check,
     });
-    http.app.gateway.note_change();
+    http.app.gateway.signals.note_change();
     Ok(json_answer("{}".to_owned()))
 }
 

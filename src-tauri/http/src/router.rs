@@ -37,7 +37,7 @@ pub fn api(http: &Http) -> Router<Arc<Http>> {
         .route("/v2/rates", get(rates::get))
         .route("/v2/openapi.json", get(describe));
     // The sandbox's calls exist only in the sandbox.
-    if http.app.gateway.sandbox.is_none() {
+    if http.app.gateway.backend.sandbox.is_none() {
         return api;
     }
     api.merge(sandbox::routes()).route("/v2/sandbox/receiver", post(receiver::take))

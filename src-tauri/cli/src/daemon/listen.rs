@@ -125,7 +125,7 @@ fn acceptor(gateway: &Gateway, listen: &Listen) -> Result<Option<TlsAcceptor>, T
             let settings = gateway.settings.snapshot();
             names.extend(settings.allowed_hosts.iter().cloned());
             names.extend(settings.public_url().and_then(|url| url.host_str().map(str::to_owned)));
-            tls::self_signed(gateway.data_dir.path(), names).map(Some)
+            tls::self_signed(gateway.machine.data_dir.path(), names).map(Some)
         }
     }
 }

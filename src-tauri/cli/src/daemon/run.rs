@@ -67,7 +67,7 @@ pub async fn run(
     let Listening { listeners, tls, served } = Listening::open(gateway, listen).await?;
     ensure_wallet(gateway).await?;
     let served = gateway.served.get_or_init(|| served).clone();
-    let socket = gateway.data_dir.socket();
+    let socket = gateway.machine.data_dir.socket();
     let control = ControlSocket::bind(socket.clone())
         .map_err(|source| RunError::ControlSocket { file: socket, source })?;
     tokio::select! {
@@ -169,8 +169,8 @@ async fn first_rates(gateway: &Gateway) {
 /// Waits for the first look, so that a ready gateway can take payments. The wait for a server is
 /// limited to [`FIRST_LOOK_WITHIN`]; the wait for the sandbox is not.
 async fn first_look(gateway: &Gateway) {
-    let ended = gateway.last_look.ended_once();
-    if gateway.sandbox.is_some() {
+    let ended = gateway.backend.last_look.ended_once();
+    if gateway.backend.sandbox.is_some() {
         ended.await;
     } else if tokio::time::timeout(FIRST_LOOK_WITHIN, ended).await.is_err() {
         tracing::info!("ready before the first look at the chain has ended");
@@ -193,7 +193,7 @@ fn takes_payments(gateway: &Gateway) -> bool {
 
 /// Keeps the rates fresh until `shutdown`.
 pub async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
-    let mut changes = gateway.changes.subscribe();
+    let mut changes = gateway.signals.changes.subscribe();
     while !takes_payments(&gateway) {
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -212,11 +212,11 @@ pub async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
         }
         // The wait is counted from the time at which each source was asked, because the machine may
         // have slept since.
-        let next_at = gateway.rates.next_round_at(gateway.clock.now());
+        let next_at = gateway.market.rates.next_round_at(gateway.time.now());
         tokio::select! {
             () = shutdown.cancelled() => return,
-            () = gateway.rates.rules_changed() => {}
-            () = clock::sleep_until(gateway.clock.as_ref(), next_at) => {}
+            () = gateway.market.rates.rules_changed() => {}
+            () = clock::sleep_until(gateway.time.clock.as_ref(), next_at) => {}
         }
     }
 }
@@ -225,7 +225,8 @@ pub async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
 async fn keep_ballast(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     loop {
         let keeping = Arc::clone(&gateway);
-        if let Err(error) = task::spawn_blocking(move || ballast::keep(&keeping.disk)).await {
+        if let Err(error) = task::spawn_blocking(move || ballast::keep(&keeping.machine.disk)).await
+        {
             tracing::error!(%error, "the task that keeps the ballast failed");
         }
         tokio::select! {
@@ -239,7 +240,7 @@ async fn keep_ballast(gateway: Arc<Gateway>, shutdown: CancellationToken) {
 async fn end_of_a_thread(gateway: &Gateway) -> &'static str {
     let derivation = async {
         // The wallet may be made, restored or replaced while the gateway runs.
-        let mut changes = gateway.changes.subscribe();
+        let mut changes = gateway.signals.changes.subscribe();
         loop {
             let wallet = gateway.wallet.get();
             let ended = async {

@@ -72,14 +72,15 @@ async fn each_start_finds_the_installation_and_wallet_of_the_first() {
 async fn a_new_sandbox_file_does_not_turn_the_clock_back() {
     let folder = tempfile::tempdir().unwrap();
     let first = opened(folder.path()).await;
-    let offset_ms = first.gateway.sandbox.as_ref().unwrap().advance_clock(15 * 24 * 3_600).unwrap();
-    first.gateway.clock_offset_ms.store(offset_ms, std::sync::atomic::Ordering::SeqCst);
+    let offset_ms =
+        first.gateway.backend.sandbox.as_ref().unwrap().advance_clock(15 * 24 * 3_600).unwrap();
+    first.gateway.time.offset_ms.store(offset_ms, std::sync::atomic::Ordering::SeqCst);
     first.watcher.look().await.unwrap();
-    let looked_at = first.gateway.last_look.watched().unwrap().looked_at;
-    let file = first.gateway.data_dir.sandbox();
+    let looked_at = first.gateway.backend.last_look.watched().unwrap().looked_at;
+    let file = first.gateway.machine.data_dir.sandbox();
     drop(first);
     std::fs::remove_file(file).unwrap();
-    assert!(opened(folder.path()).await.gateway.clock.now() >= looked_at);
+    assert!(opened(folder.path()).await.gateway.time.now() >= looked_at);
 }
 
 #[tokio::test]
@@ -134,7 +135,7 @@ async fn a_starting_gateway_can_be_stopped_despite_a_slow_backend() {
     let folder = tempfile::tempdir().unwrap();
     let app = opened(folder.path()).await;
     let slow = tillgate_sandbox::FaultsPatch { latency_ms: Some(60_000), ..Default::default() };
-    app.gateway.sandbox.as_ref().unwrap().set_faults(slow).unwrap();
+    app.gateway.backend.sandbox.as_ref().unwrap().set_faults(slow).unwrap();
     let shutdown = CancellationToken::new();
     shutdown.cancel();
     let run =
@@ -176,6 +177,7 @@ async fn rates_are_asked_for_as_soon_as_the_machine_wakes_from_sleep() {
     let gateway = Arc::clone(&app.gateway);
     let shows = async |rate: &str| {
         while gateway
+            .market
             .rates
             .last_known(Currency::USD)
             .is_none_or(|known| known.rate.format() != rate)
@@ -185,13 +187,13 @@ async fn rates_are_asked_for_as_soon_as_the_machine_wakes_from_sleep() {
     };
     let set = |rate: &str| {
         let rates = std::collections::BTreeMap::from([("USD".to_owned(), Some(rate.to_owned()))]);
-        gateway.sandbox.as_ref().unwrap().set_rates(&rates).unwrap();
+        gateway.backend.sandbox.as_ref().unwrap().set_rates(&rates).unwrap();
     };
     set("70000");
     let story = async {
         shows("70000.0000").await;
         set("80000");
-        gateway.clock_offset_ms.fetch_add(8 * 3_600_000, Ordering::SeqCst);
+        gateway.time.offset_ms.fetch_add(8 * 3_600_000, Ordering::SeqCst);
         shows("80000.0000").await;
     };
     let stop = CancellationToken::new();

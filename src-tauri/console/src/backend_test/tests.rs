@@ -29,7 +29,7 @@ async fn tested(world: &World, form: Value) -> Result<Value, CommandError> {
 }
 
 fn node(world: &World) -> CoreNode {
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     CoreNode::start(sandbox, world.folder.path(), Box::new(|| 1_800_000_000_000)).unwrap()
 }
 
@@ -51,7 +51,7 @@ async fn a_test_reports_the_nodes_chain_and_saves_nothing() {
     let told = tested(&world, of_node(&node)).await.unwrap();
     assert_eq!(told["ok"], true, "{told}");
     let server = &told["servers"][0];
-    let height = world.gateway.chain.tip().unwrap().height;
+    let height = world.gateway.backend.chain.tip().unwrap().height;
     assert_eq!(server["height"], height);
     assert_eq!(server["network"], "regtest");
     assert_eq!(server["prunedFrom"], 2);
@@ -128,7 +128,7 @@ async fn another_network_and_a_refused_password_are_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_certificate_is_shown_and_accepted_once_pinned() {
     let world = on_regtest().await;
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     let server = ElectrumNode::start_tls(sandbox, Box::new(|| 1_800_000_000_000)).unwrap();
     let mut form = json!({"backend": "electrum", "backendUrl": server.url()});
     let told = tested(&world, form.clone()).await.unwrap();

@@ -17,16 +17,16 @@ use super::check::Finding;
 const CLOCK_OFF_MAX_MS: i64 = 60_000;
 
 pub fn clock(gateway: &Gateway) -> Finding {
-    let offset_ms = gateway.clock_offset_ms.load(std::sync::atomic::Ordering::SeqCst);
+    let offset_ms = gateway.time.offset_ms.load(std::sync::atomic::Ordering::SeqCst);
     let off_ms =
-        gateway.clock.now().ms().saturating_sub(offset_ms).saturating_sub(machine_now().ms());
+        gateway.time.now().ms().saturating_sub(offset_ms).saturating_sub(machine_now().ms());
     if off_ms.saturating_abs() > CLOCK_OFF_MAX_MS {
         let seconds = off_ms.saturating_abs() / 1_000;
         return Err(format!(
             "the machine's clock was changed and differs from the gateway's by {seconds} s: correct it, or wait five minutes until the gateway follows it"
         ));
     }
-    let (watched, now) = (gateway.last_look.status(), gateway.clock.now());
+    let (watched, now) = (gateway.backend.last_look.status(), gateway.time.now());
     if let Some(warning) = watched.clock_warning().or_else(|| watched.stored_ahead_warning(now)) {
         return Err(warning.to_string());
     }

@@ -265,7 +265,7 @@ impl PaymentView {
         Ok(Some(Self {
             item: PaymentItem::of(reader, &row)?,
             address: row.address.clone(),
-            is_unreported: gateway.last_look.is_unreported(&payment.id),
+            is_unreported: gateway.backend.last_look.is_unreported(&payment.id),
             address_index: row.derivation_index,
             address_path: gateway
                 .wallet
@@ -292,7 +292,7 @@ impl PaymentView {
             anomaly_notification_url: row.anomaly_notification_url.clone(),
             acceptance: about.acceptance.clone(),
             uncounted: Uncounted::of(payment, &receipts),
-            sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment)),
+            sandbox_amounts: gateway.backend.sandbox.is_some().then(|| SandboxAmounts::of(payment)),
             labels: reader.labels_of_payment(row.seq, &row.address, &txids)?,
             transactions: receipts
                 .iter()

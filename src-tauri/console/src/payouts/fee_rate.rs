@@ -18,7 +18,7 @@ pub fn rate_shown(fee_sats: u64, vsize: u64) -> String {
 
 /// The worth of a fee, rounded up; `None` without a rate.
 pub fn worth(gateway: &Gateway, fee_sats: u64, currency: Currency) -> Option<FiatView> {
-    let stored = gateway.rates.rate_for(currency, gateway.clock.now()).ok()?;
+    let stored = gateway.market.rates.rate_for(currency, gateway.time.now()).ok()?;
     Some(FiatView::of(stored.rate.sats_to_minor_ceil(fee_sats, currency)?, currency))
 }
 

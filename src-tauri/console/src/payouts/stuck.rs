@@ -122,7 +122,7 @@ impl StuckPayouts {
     }
 
     pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
-        let stuck = sender::stuck(reader, &gateway.settings.snapshot(), gateway.clock.now())?;
+        let stuck = sender::stuck(reader, &gateway.settings.snapshot(), gateway.time.now())?;
         let named = stuck.iter().take(NAMED_MAX).map(|stuck| StuckItem::of(gateway, reader, stuck));
         Ok(Self { named: named.collect::<Result<_, _>>()?, count: stuck.len() as u64 })
     }
@@ -136,7 +136,7 @@ impl StuckItem {
         row: &PayoutRow,
     ) -> Result<Option<Self>, StoreError> {
         let stuck =
-            sender::stuck_of(reader, row, &gateway.settings.snapshot(), gateway.clock.now())?;
+            sender::stuck_of(reader, row, &gateway.settings.snapshot(), gateway.time.now())?;
         stuck.map(|stuck| Self::of(gateway, reader, &stuck)).transpose()
     }
 

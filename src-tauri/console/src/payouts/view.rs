@@ -146,7 +146,7 @@ impl PayoutView {
         };
         let txids: Vec<_> = versions.iter().map(|version| version.txid).collect();
         let settings = gateway.settings.snapshot();
-        let now = gateway.clock.now();
+        let now = gateway.time.now();
         let left_after = match row.state {
             PayoutState::New => {
                 limit_now(reader, &settings, now)?.available_sats.checked_sub(row.amount_sats)

@@ -53,7 +53,7 @@ impl Waiting {
             why = WaitCause::from(hold.cause).because(&hold.reason);
         }
         let settings = gateway.settings.snapshot();
-        let now = gateway.clock.now();
+        let now = gateway.time.now();
         if why.cause != WaitCause::Coins {
             return Ok(Some(Self { why, spendable_sats: 0, settings, now }));
         }
@@ -107,7 +107,7 @@ impl Waiting {
 
 impl Queue {
     pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
-        let (settings, now) = (gateway.settings.snapshot(), gateway.clock.now());
+        let (settings, now) = (gateway.settings.snapshot(), gateway.time.now());
         Ok(Self {
             is_served: gateway.served.get().is_some(),
             now,

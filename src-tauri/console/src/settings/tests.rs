@@ -28,14 +28,20 @@ async fn set(world: &World, name: &str, value: &str) -> Result<SettingItem, Comm
 
 fn password_in_effect(world: &World) -> String {
     let entry = world.gateway.settings.snapshot().backend_password;
-    let password = world.gateway.secrets.get(entry.purpose()).unwrap();
+    let password = world.gateway.machine.secrets.get(entry.purpose()).unwrap();
     password.map(|password| password.reveal().to_owned()).unwrap_or_default()
 }
 
 /// The number of entries that hold a password.
 fn passwords(world: &World) -> usize {
     let is_set = |purpose: &Purpose| {
-        world.gateway.secrets.get(*purpose).unwrap().is_some_and(|text| !text.reveal().is_empty())
+        world
+            .gateway
+            .machine
+            .secrets
+            .get(*purpose)
+            .unwrap()
+            .is_some_and(|text| !text.reveal().is_empty())
     };
     [Purpose::BackendPassword, Purpose::SecondBackendPassword]
         .iter()

@@ -22,7 +22,7 @@ pub struct BackendItem {
 impl BackendItem {
     /// The gateway's backend; `None` if no server is chosen.
     pub fn of(gateway: &Gateway) -> Option<Self> {
-        if gateway.configured.is_none() {
+        if gateway.backend.configured.is_none() {
             return Some(Self { kind: BackendKind::Sandbox, servers: Vec::new(), zmq: None });
         }
         gateway.has_backend().then(|| Self::chosen_by(&gateway.settings.snapshot()))

@@ -110,34 +110,32 @@ impl Warnings {
         warnings.add(WarningKind::Other, of_payments.map(|warning| warning.telling()));
         let passing = watched.warnings.iter().filter(|warning| !warning.is_stored());
         warnings.add(WarningKind::Other, passing.map(Told::telling));
-        warnings.add(
-            WarningKind::Other,
-            watched.begun_anew(gateway.clock.now()).map(|it| it.telling()),
-        );
+        warnings
+            .add(WarningKind::Other, watched.begun_anew(gateway.time.now()).map(|it| it.telling()));
         if let Some(fault) = backup::nightly_fault(gateway, reader, machine_now())? {
             warnings.add(WarningKind::from(&fault), [fault.telling()]);
         }
         warnings.add(
             WarningKind::Other,
-            ballast::given_up(gateway.data_dir.path()).map(|it| it.telling()),
+            ballast::given_up(gateway.machine.data_dir.path()).map(|it| it.telling()),
         );
         warnings.add(WarningKind::Other, watched.catching_up.map(|it| it.telling()));
         warnings.add(WarningKind::Other, watched.clock_warning().map(|it| it.telling()));
         warnings.add(
             WarningKind::Other,
-            watched.stored_ahead_warning(gateway.clock.now()).map(|it| it.telling()),
+            watched.stored_ahead_warning(gateway.time.now()).map(|it| it.telling()),
         );
         if let Some(standstill) = watched.doubts.standstill {
             warnings.add(WarningKind::from(standstill), [standstill::told(standstill).telling()]);
         }
-        if !gateway.chain.has_mempool() {
+        if !gateway.backend.chain.has_mempool() {
             warnings.add(WarningKind::BlocksOnly, [StandsStill::BlocksOnly.telling()]);
         }
         warnings.add(
             WarningKind::Unreported,
             standstill::unreported(&watched.unreported).map(|it| it.telling()),
         );
-        warnings.add(WarningKind::Zmq, gateway.chain.fault());
+        warnings.add(WarningKind::Zmq, gateway.backend.chain.fault());
         warnings.add(WarningKind::Other, silent_together(sources).map(|it| it.telling()));
         warnings.add(WarningKind::Other, strays(rates, currencies).iter().map(Told::telling));
         warnings.add(WarningKind::Keyring, key_fault);

@@ -89,7 +89,7 @@ async fn a_dismissed_alarm_is_raised_again_unless_paid_twice() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let seq = world.payout(&payout).seq;
-    let now = world.gateway.clock.now();
+    let now = world.gateway.time.now();
     for (kind, again) in [(PayoutPaidTwice, 0), (FailedPayoutWasSent, 1), (PayoutSentByCopy, 1)] {
         let raise = move |tx: &tillgate_store::Tx<'_>| tx.raise_alarm(kind, seq, now);
         world.gateway.store.write(raise).await.unwrap();

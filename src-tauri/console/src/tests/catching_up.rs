@@ -49,7 +49,7 @@ async fn a_long_look_is_stored_in_parts_and_continues_after_a_crash() {
     let part = watched(&world);
     assert_ne!(part.cursor, before.cursor);
     assert_eq!(part.looked_at, before.looked_at, "no look has ended");
-    let status = world.gateway.last_look.status();
+    let status = world.gateway.backend.last_look.status();
     assert!(status.catching_up.is_some_and(|it| it.to_string().contains("catches up")));
     assert!(matches!(
         create_payment(&world).await,
@@ -61,7 +61,7 @@ async fn a_long_look_is_stored_in_parts_and_continues_after_a_crash() {
     world.look().await;
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, Expired));
     assert!(rest.given() >= 2, "the second look needs several answers too");
-    assert_eq!(world.gateway.last_look.status().catching_up, None);
+    assert_eq!(world.gateway.backend.last_look.status().catching_up, None);
     assert!(create_payment(&world).await.is_ok());
 }
 

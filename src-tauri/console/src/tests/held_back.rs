@@ -94,7 +94,7 @@ async fn a_hold_keeps_back_only_transactions_that_no_node_accepted() {
         (world.payout_state(&taken), world.payout_state(&waits)),
         (PayoutState::Sent, PayoutState::Queued)
     );
-    let now = world.gateway.clock.now();
+    let now = world.gateway.time.now();
     world
         .gateway
         .store

@@ -18,7 +18,7 @@ fn a_payout_waits_until_a_person_unlocks_the_keyring() {
 async fn under_a_keyring_that_is_unlocked() {
     let world = World::new().await;
     world.make_wallet().await;
-    let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let words = world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let installation = world.gateway.installation.installation_id;
     let keyring =
@@ -31,7 +31,7 @@ async fn under_a_keyring_that_is_unlocked() {
     }
     world.mine(3).await;
     let is_readable =
-        || world.gateway.secrets.get(Purpose::WalletMnemonic).map(|words| words.is_some());
+        || world.gateway.machine.secrets.get(Purpose::WalletMnemonic).map(|words| words.is_some());
     assert_eq!(is_readable(), Ok(true));
     for by_a_person in [false, true] {
         dbus("Lock", "array:objpath:/org/freedesktop/secrets/collection/login");

@@ -20,7 +20,7 @@ fn by_ann() -> Approver {
 }
 
 fn used(world: &World) -> u64 {
-    let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.clock.now());
+    let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.time.now());
     world.gateway.store.read(|reader| limit_now(reader, &settings, now)).unwrap().used_sats
 }
 
@@ -90,12 +90,12 @@ async fn a_twin_of_unknown_time_counts_today_then_by_its_block() {
     world.send().await;
     let stage = Stage::over(Backend::Electrum, restored(put_beside(world, copy)).await).await;
     let world = stage.world();
-    let at_noon = world.gateway.clock.now();
+    let at_noon = world.gateway.time.now();
     world.look().await;
     // An Electrum server does not tell when a transaction entered its mempool.
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
     let told = Timestamp::parse_iso(&status.sender_hold_transactions[0].time).unwrap();
-    assert!((at_noon.cut_to_second()..=world.gateway.clock.now()).contains(&told), "{told:?}");
+    assert!((at_noon.cut_to_second()..=world.gateway.time.now()).contains(&told), "{told:?}");
     assert_eq!(used(world), 300_000);
     world.advance_clock_ms(24 * 3_600_000);
     assert_eq!(used(world), 0, "the day is over");

@@ -316,7 +316,7 @@ async fn the_list_is_complete_if_the_restore_time_is_in_the_future() {
     let (world, copy) = copied(world).await;
     world.send().await;
     world.mine_and_pass(1).await;
-    let (txid, ahead) = (world.txid_of(&paid), world.gateway.clock.now().plus_ms(48 * 3_600_000));
+    let (txid, ahead) = (world.txid_of(&paid), world.gateway.time.now().plus_ms(48 * 3_600_000));
     let world = restored_at(put_beside(world, copy), ahead).await;
     world.look().await;
     assert!(
@@ -453,6 +453,6 @@ async fn a_running_gateway_looks_from_the_birth_after_a_restore() {
     let restore = restore_row(&world);
     assert_eq!((restore.state, restore.unknown), (RestoreState::Looked, 0));
     assert_eq!(next_index(&world, Keychain::External), before + SKIP);
-    let begun_anew = world.gateway.last_look.status().begun_anew_at;
+    let begun_anew = world.gateway.backend.last_look.status().begun_anew_at;
     assert_eq!(begun_anew, None, "the look was reported as a look at another chain");
 }

@@ -26,7 +26,7 @@ use tillgate_gateway::wallet::words::{self as mnemonic, WordCount};
 const BY: &str = "cli:ann";
 
 fn words_of(world: &World) -> Secret {
-    world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap()
+    world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap()
 }
 
 fn others() -> Secret {
@@ -90,7 +90,7 @@ async fn has_worked(world: &World, indices: [u32; 3]) -> (Secret, u64) {
 
 /// The same world with a backend that is asked about single scripts, as an Electrum server is.
 fn asked_by_script(world: World) -> World {
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)))
 }
 
@@ -182,8 +182,8 @@ async fn a_restored_wallet_gives_no_index_twice_after_a_restart() {
 async fn words_of_an_interrupted_making_are_used_and_not_overwritten() {
     let world = World::new().await;
     assert!(matches!(make(&world.gateway, BY).await, Err(SetupError::NoWords)));
-    let left = mnemonic::new(world.gateway.entropy.as_ref(), WordCount::Twelve).unwrap();
-    world.gateway.secrets.set(Purpose::WalletMnemonic, &left).unwrap();
+    let left = mnemonic::new(world.gateway.machine.entropy.as_ref(), WordCount::Twelve).unwrap();
+    world.gateway.machine.secrets.set(Purpose::WalletMnemonic, &left).unwrap();
     let refused = restore(&world.gateway, request(&others(), 10), BY).await.unwrap_err();
     assert!(matches!(refused, SetupError::OtherWords(_)), "{refused}");
     assert!(!has_wallet(&world) && words_of(&world).reveal() == left.reveal());
@@ -209,7 +209,7 @@ async fn an_existing_wallet_is_kept_and_gets_its_own_words_back() {
     assert_eq!(words_of(&world).reveal(), words.reveal());
     assert!(world.gateway.ready_wallet().is_ok(), "a refused restore must not withhold addresses");
 
-    world.gateway.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
+    world.gateway.machine.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
     assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Other));
     let repaired =
         RestoreRequest { words: words.clone(), birthday: None, gap: None, beside_another: false };
@@ -226,7 +226,7 @@ async fn foreign_words_sign_no_payout_and_the_doctor_reports_them() {
     }
     world.mine(2).await;
     let words = words_of(&world);
-    world.gateway.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
+    world.gateway.machine.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
     let payout = world.approved_payout(300_000).await;
     world.send().await;
     assert_eq!(world.outputs_of(&payout), 0);
@@ -259,7 +259,7 @@ async fn a_draft_becomes_a_wallet_once_two_words_are_repeated() {
     assert!(matches!(wrong, DraftError::Wrong(place) if place == shown.asked[1]), "{wrong}");
     assert!(
         !has_wallet(&world)
-            && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none()
+            && world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().is_none()
     );
     assert!(matches!(confirm(&world.gateway, "another", told, BY).await, Err(DraftError::Gone)));
     confirm(&world.gateway, &shown.id, told, BY).await.unwrap();
@@ -323,7 +323,7 @@ async fn a_server_with_few_questions_per_look_finds_all_coins() {
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 5, 41]).await;
     let world = beside(world).await;
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     let world = world.with_chain(|chain| {
         let server = ByScript::new(chain, sandbox);
         server.asks.store(13, std::sync::atomic::Ordering::SeqCst);

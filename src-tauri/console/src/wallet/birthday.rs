@@ -23,7 +23,7 @@ impl SheetView {
     /// The facts for a wallet that is made now.
     pub fn of_new(gateway: &Gateway) -> Self {
         let address_type = gateway.settings.snapshot().address_type;
-        Self { address_type: address_type.as_str().to_owned(), birthday: day(gateway.clock.now()) }
+        Self { address_type: address_type.as_str().to_owned(), birthday: day(gateway.time.now()) }
     }
 
     /// The facts for this installation's wallet; `None` without a wallet.

@@ -222,7 +222,7 @@ impl RestoreView {
         reader: &Reader<'_>,
         restore: &Restore,
     ) -> Result<Self, StoreError> {
-        let status = gateway.last_look.status();
+        let status = gateway.backend.last_look.status();
         // The look stores its blocks when it ends, but its progress is shown before that.
         let under_way = status.catching_up.filter(|it| it.restored_at == Some(restore.begun_at));
         let restore = under_way.map_or(*restore, |it| restore.looked_up_to(it.seen_height));
@@ -230,8 +230,9 @@ impl RestoreView {
         let awaits_backend = restore.is_dangerous() && !gateway.has_backend();
         // Without a backend it is unknown whether scripts will be asked about, so their number is
         // 0.
-        let asks =
-            restore.is_dangerous() && !awaits_backend && gateway.chain.sees() == Sees::Scripts;
+        let asks = restore.is_dangerous()
+            && !awaits_backend
+            && gateway.backend.chain.sees() == Sees::Scripts;
         let to_ask = if asks { reader.indices_to_ask(&restore)?.count() } else { 0 };
         Ok(Self {
             source: match restore.source {

@@ -161,7 +161,7 @@ pub async fn refund(
     let RefundRequest { anomaly_id, scope, mut offer } = request;
     let although_paid = offer.again;
     let (confirmations, now) =
-        (gateway.settings.snapshot().spend_confirmations, gateway.clock.now());
+        (gateway.settings.snapshot().spend_confirmations, gateway.time.now());
     let begun = gateway.store.read(|reader| {
         if let Some(once) = &offer.once
             && let Some(answer) = payouts::answered_before(once.prior(reader, now)?)?

@@ -302,7 +302,7 @@ async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
         let so_far = &steps[..=number];
         assert_eq!(own_possible, other_possible, "{other:?}, after {so_far:?}");
         assert_eq!(own.states(), others.states(), "{other:?}, after {so_far:?}");
-        let begun_anew = others.world().gateway.last_look.status().begun_anew_at;
+        let begun_anew = others.world().gateway.backend.last_look.status().begun_anew_at;
         assert_eq!(begun_anew, None, "{other:?} takes the chain for another, after {so_far:?}");
         possible.push(own_possible);
     }

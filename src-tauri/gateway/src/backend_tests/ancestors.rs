@@ -147,7 +147,7 @@ async fn a_dropped_payment_is_rebroadcast_with_its_parent() {
         world.mine(5).await;
         assert!(line.is_kept(world), "the blocks may still be reorganised");
         world.mine(6).await;
-        if world.gateway.chain.sees() == Sees::Scripts {
+        if world.gateway.backend.chain.sees() == Sees::Scripts {
             // An Electrum server does not report others' spends, so the payment stays open for a
             // month.
             for _ in 0..2 {

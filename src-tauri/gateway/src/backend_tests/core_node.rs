@@ -117,7 +117,7 @@ async fn an_answer_that_was_not_stored_is_repeated() {
     let world = stage.world();
     let payment = world.payment().await;
     let watch = Watched { scripts: [payment.script.clone()].into(), ..Watched::default() };
-    let chain = world.gateway.chain.as_ref();
+    let chain = world.gateway.backend.chain.as_ref();
     let first = ask(chain, None, None, &watch);
     let txid = world.customer_pays(&payment, 10_000);
     let told = |view: &LookAnswer| {
@@ -144,7 +144,7 @@ async fn a_look_begins_at_the_birth_height_and_names_a_pruned_block() {
     let watch = Watched { scripts: [payment.script.clone()].into(), ..Watched::default() };
     world.customer_pays(&payment, 10_000);
     world.sandbox().mine(300, false, now(world)).unwrap();
-    let chain = world.gateway.chain.as_ref();
+    let chain = world.gateway.backend.chain.as_ref();
     let tip = world.sandbox().tip().unwrap().height;
     stage.node().misbehave(CoreFault::Pruned(tip - 150));
     let view = ask(chain, None, Some(tip - 20), &watch);
@@ -196,7 +196,7 @@ async fn blocks_that_come_and_go_during_a_look_are_followed() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();
     world.sandbox().mine(300, true, now(world)).unwrap();
-    let chain = world.gateway.chain.as_ref();
+    let chain = world.gateway.backend.chain.as_ref();
     let watch = Watched::default();
     let mut view = ask(chain, None, Some(0), &watch);
     for (lost, found) in [(0, 3), (0, 1), (2, 3)] {
@@ -230,7 +230,7 @@ async fn a_reorganisation_during_a_look_is_no_forgery() {
     for _ in 0..2 {
         world.sandbox().mine(1_000, true, now(world)).unwrap();
     }
-    let (chain, watch) = (world.gateway.chain.as_ref(), Watched::default());
+    let (chain, watch) = (world.gateway.backend.chain.as_ref(), Watched::default());
     let why = |token: Option<&[u8]>| {
         let request =
             LookRequest { token, birth_height: Some(0), watch: &watch, scripts: no_scripts() };
@@ -263,7 +263,7 @@ async fn an_unknowable_fact_of_a_missing_transaction_is_unknown() {
     let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
     let rival = world.sandbox().replace(txid, replace, now(world)).unwrap()[0];
     let watch = Watched { unsettled: RefCell::new(vec![tx.clone()]), ..Watched::default() };
-    let chain = world.gateway.chain.as_ref();
+    let chain = world.gateway.backend.chain.as_ref();
 
     let view = ask(chain, None, None, &watch);
     let facts = &view.txs[0];

@@ -33,7 +33,7 @@ fn looked_for(
     let required = [others, std::slice::from_ref(ours)].concat();
     let scripts = Scripts { required: &required, ..no_scripts() };
     let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-    let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request))?;
+    let view = tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request))?;
     assert!(!view.more);
     *token = Some(view.token.clone());
     Ok(view)
@@ -138,7 +138,7 @@ async fn a_gift_to_a_very_popular_address_breaks_no_connection() {
     let gift = script(1);
     let txid = pay(world, &gift);
     server.misbehave(ElectrumFault::LongHistory(gift, VERY_MANY));
-    let chain = Arc::clone(&world.gateway.chain);
+    let chain = Arc::clone(&world.gateway.backend.chain);
     let recent = || -> RecentTransactions {
         tokio::task::block_in_place(|| chain.recent_transactions(&[txid], 0)).unwrap()
     };

@@ -46,7 +46,11 @@ fn is_in_block(world: &World, payment: &PaymentRow) -> Vec<bool> {
 }
 
 fn is_the_same_chain(world: &World) {
-    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is the same chain");
+    assert_eq!(
+        world.gateway.backend.last_look.status().begun_anew_at,
+        None,
+        "it is the same chain"
+    );
 }
 
 #[tokio::test]
@@ -156,12 +160,13 @@ async fn a_transaction_of_another_chain_gains_no_confirmations() {
             .looks_until("the new chain is looked at", || {
                 world
                     .gateway
+                    .backend
                     .last_look
                     .watched()
                     .is_some_and(|it| it.tip.hash == fresh.tip().unwrap().hash)
             })
             .await;
-        assert!(world.gateway.last_look.status().begun_anew_at.is_some());
+        assert!(world.gateway.backend.last_look.status().begun_anew_at.is_some());
         assert_eq!(
             (world.state(&paid), is_in_block(world, &paid)[..2].contains(&true)),
             (Unconfirmed, false)
@@ -183,7 +188,7 @@ async fn a_server_that_missed_a_reorg_confirms_no_stale_block() {
     assert_eq!(is_in_block(world, &paid), [true]);
     // The first server fails outside a look, so that the memory of its chain is kept.
     first.misbehave(ElectrumFault::Closed);
-    let chain = Arc::clone(&world.gateway.chain);
+    let chain = Arc::clone(&world.gateway.backend.chain);
     tokio::task::spawn_blocking(move || chain.fee_rates(6)).await.unwrap().unwrap();
     first.misbehave(None);
     let left = world.sandbox().tip().unwrap().height;

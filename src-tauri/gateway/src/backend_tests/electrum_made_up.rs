@@ -110,7 +110,8 @@ fn answers(world: &World, script: &ScriptBuf) -> Vec<Vec<Transaction>> {
         let scripts = Scripts { required: &required, ..no_scripts() };
         let request =
             LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-        let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+        let view =
+            tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
         answers.push(view.txs.into_iter().map(|facts| facts.tx).collect());
         if !view.more {
             return answers;

@@ -22,8 +22,8 @@ use crate::testing::World;
 use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 
 fn secure(world: &World) -> ElectrumNode {
-    let clock = Arc::clone(&world.gateway.clock);
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let clock = Arc::clone(&world.gateway.time.clock);
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     ElectrumNode::start_tls(sandbox, Box::new(move || clock.now().ms())).unwrap()
 }
 
@@ -182,7 +182,7 @@ async fn a_notification_of_the_server_wakes_the_gateway() {
     let world = stage.world();
     let payment = world.payment().await;
     world.look().await;
-    let wake = world.gateway.chain.wake().unwrap();
+    let wake = world.gateway.backend.chain.wake().unwrap();
     // Consumes a wake-up from the looks so far.
     let _ = tokio::time::timeout(Duration::from_millis(50), wake.notified()).await;
     world.customer_pays(&payment, payment.payment.amount_sats);
@@ -271,7 +271,7 @@ async fn costs(count: u32) -> [Cost; 3] {
             let request =
                 LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
             let view: LookAnswer =
-                tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+                tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
             found += view.txs.len();
             token = Some(view.token);
             if !view.more {
@@ -319,7 +319,7 @@ async fn a_look_in_several_answers_asks_about_each_script_once() {
         let request =
             LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
         let view: LookAnswer =
-            tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+            tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
         (token, answers) = (Some(view.token), answers + 1);
         if !view.more {
             assert!(required.iter().all(|script| view.covered.holds(script)));

@@ -29,7 +29,7 @@ fn estimate(world: &World, sat_vb: u64) {
 }
 
 async fn put(world: &World, name: &str, value: &str) {
-    let act = Act { actor: "cli", at: world.gateway.clock.now() };
+    let act = Act { actor: "cli", at: world.gateway.time.now() };
     world.gateway.settings.set(&world.gateway.store, name, value, act).await.unwrap();
 }
 
@@ -41,7 +41,7 @@ async fn a_backend_names_its_estimate_and_its_minimum() {
         for (set, estimate) in [(Some(37), Some(37)), (Some(0), None), (None, Some(2))] {
             let faults = FaultsPatch { fee_rate_sat_vb: Some(set), ..FaultsPatch::default() };
             stage.world().sandbox().set_faults(faults).unwrap();
-            let chain = Arc::clone(&stage.world().gateway.chain);
+            let chain = Arc::clone(&stage.world().gateway.backend.chain);
             let named =
                 tokio::task::spawn_blocking(move || chain.fee_rates(6)).await.unwrap().unwrap();
             let (estimate, one) = (estimate.map(rate), rate(1));

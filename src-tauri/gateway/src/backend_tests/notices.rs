@@ -97,7 +97,10 @@ async fn a_woken_look_reads_changes_other_looks_list_the_mempool() {
 async fn a_look_woken_by_a_notice_expires_no_payment() {
     let stage = Stage::hearing(Backend::CoreZmq).await;
     let world = stage.world();
-    assert_eq!(tokio::task::block_in_place(|| world.gateway.chain.fault_once_tried()), None);
+    assert_eq!(
+        tokio::task::block_in_place(|| world.gateway.backend.chain.fault_once_tried()),
+        None
+    );
     let payment = world.payment().await;
     look_by_itself(&stage).await;
     // The node sends no notice, as if the notice were still on its way.
@@ -196,7 +199,7 @@ async fn false_notices_only_delay_states_and_are_reported() {
         let stage = Stage::hearing(Backend::CoreZmq).await;
         until_heard(&stage).await;
         check_late_and_never_wrong(&stage, *fault).await;
-        let (world, chain) = (stage.world(), &stage.world().gateway.chain);
+        let (world, chain) = (stage.world(), &stage.world().gateway.backend.chain);
         let news = async |heard: &dyn Fn(Option<tillgate_told::Telling>) -> bool| {
             let start = Instant::now();
             while !heard(chain.fault()) {
@@ -224,7 +227,7 @@ async fn a_failed_handshake_is_reported_and_looks_go_on() {
     {
         let stage = Stage::hearing(Backend::CoreZmq).await;
         until_heard(&stage).await;
-        let (world, chain) = (stage.world(), &stage.world().gateway.chain);
+        let (world, chain) = (stage.world(), &stage.world().gateway.backend.chain);
         stage.node().misbehave_over_zmq(ZmqFault::Closes);
         let payment = world.payment().await;
         world.customer_pays(&payment, payment.payment.amount_sats);

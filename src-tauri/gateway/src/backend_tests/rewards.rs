@@ -234,7 +234,7 @@ async fn a_block_reward_is_reversed_with_its_block() {
             matches!(reversed[..], [(AnomalyKind::ReversedPayment, Resolution::Open, _)]),
             "{reversed:?}"
         );
-        assert_eq!(world.gateway.last_look.status().error, None, "the looks go on");
+        assert_eq!(world.gateway.backend.last_look.status().error, None, "the looks go on");
         world.check_money();
         // The same again, but with a restart instead of a look at the reward.
         let other = world.payment().await;

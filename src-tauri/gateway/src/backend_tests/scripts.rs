@@ -15,7 +15,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 
 async fn world() -> (World, Arc<ByScript>) {
     let world = World::new().await;
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     let mut made = None;
     let world = world.with_chain(|chain| {
         let by_script = Arc::new(ByScript::new(chain, sandbox));
@@ -92,7 +92,7 @@ async fn a_payment_closed_long_ago_is_not_hot_though_not_indexed_yet() {
     let old = old_payments(&world, 3).await;
     let open = world.payment().await;
     world.pass_ms(61_000).await;
-    let hot = &world.gateway.hot;
+    let hot = &world.gateway.backend.hot;
     assert!(old.iter().all(|payment| !hot.contains(&payment.script)));
     assert!(hot.contains(&open.script));
 }

@@ -30,7 +30,7 @@ async fn refused(world: &World) -> String {
 /// Brings the node back, and checks that the gateway continues.
 async fn goes_on(stage: &Stage, payment: &PaymentRow) {
     let world = stage.world();
-    stage.node().show(Arc::clone(world.gateway.sandbox.as_ref().unwrap()));
+    stage.node().show(Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap()));
     stage.node().misbehave(None);
     world.look().await;
     world.pay(payment, payment.payment.amount_sats).await;
@@ -72,7 +72,11 @@ async fn a_stranger_at_the_nodes_port_confirms_nothing() {
             "the known chain is unchanged"
         );
         goes_on(&stage, &payment).await;
-        assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is the same chain");
+        assert_eq!(
+            world.gateway.backend.last_look.status().begun_anew_at,
+            None,
+            "it is the same chain"
+        );
     }
 }
 

@@ -71,7 +71,11 @@ fn watched(world: &World) -> Option<WatchedChain> {
 }
 
 fn check_same_chain(world: &World) {
-    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is the same chain");
+    assert_eq!(
+        world.gateway.backend.last_look.status().begun_anew_at,
+        None,
+        "it is the same chain"
+    );
 }
 
 async fn check_refused_as_behind(world: &World, what: &str) {

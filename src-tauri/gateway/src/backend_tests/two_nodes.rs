@@ -35,8 +35,8 @@ impl Two {
         let world = World::new().await;
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let [first, second] = [0, 1].map(|number: usize| {
-            let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
-            let clock = Arc::clone(&world.gateway.clock);
+            let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
+            let clock = Arc::clone(&world.gateway.time.clock);
             CoreNode::start(sandbox, folders[number].path(), Box::new(move || clock.now().ms()))
                 .unwrap()
         });

@@ -29,9 +29,11 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 /// The reason why the folder is refused, with the remedy.
 pub async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow, BackupError> {
     let mut trial = [0; FILE_ID_BYTES];
-    gateway.entropy.fill(&mut trial)?;
-    let (known, new) =
-        (known_mark(gateway, &folder)?, Mark::new(folder.clone(), gateway.entropy.as_ref())?);
+    gateway.machine.entropy.fill(&mut trial)?;
+    let (known, new) = (
+        known_mark(gateway, &folder)?,
+        Mark::new(folder.clone(), gateway.machine.entropy.as_ref())?,
+    );
     let look = move |folder: &Path| {
         takes_files(folder, &trial)?;
         match known.filter(|known| known.check().is_ok()) {

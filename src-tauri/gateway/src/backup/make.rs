@@ -145,7 +145,7 @@ pub async fn make_in_turn(
     let is_unmarked = is_nightly && mark.is_none();
     check_key(gateway, &key)?;
     let mut file_id = [0; FILE_ID_BYTES];
-    gateway.entropy.fill(&mut file_id)?;
+    gateway.machine.entropy.fill(&mut file_id)?;
     note_begun(gateway, &path, file_id, is_nightly, actor).await?;
     // If this future is dropped because the gateway stops, the guard stops the work.
     let stop = CancellationToken::new();
@@ -154,7 +154,7 @@ pub async fn make_in_turn(
     let work = tokio::task::spawn_blocking(move || job.work(&|| !stop.is_cancelled()));
     let made = work.await.unwrap_or(Err(BackupError::Panicked));
     note_ended(gateway, file_id, is_nightly, &made).await?;
-    gateway.note_change();
+    gateway.signals.note_change();
     if let (true, Ok(made)) = (is_nightly, &made) {
         if is_unmarked && let Err(error) = mark_folder_of(gateway, &made.path).await {
             // The backup is good without a mark, and the next backup marks the folder.
@@ -169,7 +169,7 @@ pub async fn make_in_turn(
 /// program named it.
 async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupError> {
     let Some(folder) = file.parent() else { return Ok(()) };
-    let mark = Mark::new(folder.to_owned(), gateway.entropy.as_ref())?;
+    let mark = Mark::new(folder.to_owned(), gateway.machine.entropy.as_ref())?;
     let row = mark.row()?;
     on_disk(move || mark.put()).await?;
     Ok(gateway.store.write(move |tx| tx.put_backup_folder(&row)).await?)
@@ -187,19 +187,19 @@ pub async fn set_passphrase(
 ) -> Result<(), BackupError> {
     let (worker, at) = (Arc::clone(gateway), machine_now());
     let stored = tokio::task::spawn_blocking(move || {
-        let key = BackupKey::new(&passphrase, worker.environment, worker.entropy.as_ref())?;
-        worker.secrets.set(Purpose::BackupKey, &key.to_stored()?)?;
+        let key = BackupKey::new(&passphrase, worker.environment, worker.machine.entropy.as_ref())?;
+        worker.machine.secrets.set(Purpose::BackupKey, &key.to_stored()?)?;
         Ok(())
     });
     stored.await.unwrap_or(Err(BackupError::Panicked))?;
-    let (actor, noted_at) = (actor.to_owned(), gateway.clock.now());
+    let (actor, noted_at) = (actor.to_owned(), gateway.time.now());
     let note = gateway.store.write(move |tx| -> Result<(), StoreError> {
         tx.set_backup_passphrase_at(at)?;
         tx.audit(noted_at, &actor, "backup passphrase", "")
     });
     note.await?;
     gateway.backups.wake.notify_one();
-    gateway.note_change();
+    gateway.signals.note_change();
     Ok(())
 }
 
@@ -223,7 +223,8 @@ fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
 
 /// The key in the secret store.
 pub fn stored_key(gateway: &Gateway) -> Result<BackupKey, BackupError> {
-    let stored = gateway.secrets.get(Purpose::BackupKey)?.ok_or(BackupError::NoPassphrase)?;
+    let stored =
+        gateway.machine.secrets.get(Purpose::BackupKey)?.ok_or(BackupError::NoPassphrase)?;
     BackupKey::from_stored(&stored)
 }
 
@@ -235,7 +236,7 @@ async fn note_begun(
     actor: &str,
 ) -> Result<(), BackupError> {
     let path = path.to_str().ok_or_else(|| BackupError::NotText(path.to_owned()))?.to_owned();
-    let (actor, at, noted_at) = (actor.to_owned(), machine_now(), gateway.clock.now());
+    let (actor, at, noted_at) = (actor.to_owned(), machine_now(), gateway.time.now());
     let note = gateway.store.write(move |tx| -> Result<(), StoreError> {
         tx.begin_backup(&file_id, &path, is_nightly, at)?;
         tx.audit(noted_at, &actor, "backup", &path)
@@ -278,11 +279,11 @@ impl Job {
         let needed = self.check_room(folder)?;
         let key = match &self.key {
             KeySource::Passphrase(passphrase) => {
-                BackupKey::new(passphrase, gateway.environment, gateway.entropy.as_ref())?
+                BackupKey::new(passphrase, gateway.environment, gateway.machine.entropy.as_ref())?
             }
             KeySource::Stored => stored_key(gateway)?,
         };
-        let scratch = Scratch::new(gateway.data_dir.path(), &self.file_id)?;
+        let scratch = Scratch::new(gateway.machine.data_dir.path(), &self.file_id)?;
         let (manifest, secrets) = self.copy(scratch.path(), goes_on)?;
         let damage = damage_of_copy(&scratch.path().join(DATABASE))?;
         if !damage.is_empty() {
@@ -319,7 +320,8 @@ impl Job {
         let gateway = &self.gateway;
         let size_of = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
         let log_of = |path: &Path| size_of(&PathBuf::from(format!("{}-wal", path.display())));
-        let (database, sandbox) = (gateway.data_dir.database(), gateway.data_dir.sandbox());
+        let (database, sandbox) =
+            (gateway.machine.data_dir.database(), gateway.machine.data_dir.sandbox());
         let needed = [size_of(&database), log_of(&database), size_of(&sandbox), log_of(&sandbox)]
             .iter()
             .sum::<u64>();
@@ -331,9 +333,9 @@ impl Job {
             }),
             Some(_) | None => Ok(()),
         };
-        let disk = &gateway.disk;
+        let disk = &gateway.machine.disk;
         let with_reserve = needed.saturating_add(disk.reserve_bytes());
-        refuse(gateway.data_dir.path(), with_reserve, disk.free_bytes())?;
+        refuse(gateway.machine.data_dir.path(), with_reserve, disk.free_bytes())?;
         refuse(folder, needed.saturating_add(MARGIN_BYTES), free_bytes(folder))?;
         Ok(needed)
     }
@@ -348,13 +350,14 @@ impl Job {
     ) -> Result<(Manifest, Secrets), BackupError> {
         let gateway = &self.gateway;
         let made_at_ms = machine_now().ms();
-        let mut files = vec![copied(&gateway.data_dir.database(), scratch, DATABASE, goes_on)?];
-        if gateway.sandbox.is_some() {
-            files.push(copied(&gateway.data_dir.sandbox(), scratch, SANDBOX, goes_on)?);
+        let mut files =
+            vec![copied(&gateway.machine.data_dir.database(), scratch, DATABASE, goes_on)?];
+        if gateway.backend.sandbox.is_some() {
+            files.push(copied(&gateway.machine.data_dir.sandbox(), scratch, SANDBOX, goes_on)?);
         }
         let mut secrets = Secrets::default();
         for purpose in Purpose::ALL {
-            if let Some(secret) = gateway.secrets.get(purpose)? {
+            if let Some(secret) = gateway.machine.secrets.get(purpose)? {
                 secrets.put(purpose, &secret);
             }
         }

@@ -34,7 +34,7 @@ async fn world() -> (World, TempDir) {
 }
 
 async fn set(world: &World, name: &str, value: &str) {
-    let act = Act { actor: "cli:ann", at: world.gateway.clock.now() };
+    let act = Act { actor: "cli:ann", at: world.gateway.time.now() };
     world.gateway.settings.set(&world.gateway.store, name, value, act).await.unwrap();
 }
 
@@ -43,7 +43,7 @@ async fn nightly_world() -> (World, TempDir) {
     let (world, folder) = world().await;
     set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
     let secret = BackupKey::cheap("correct horse").to_stored().unwrap();
-    world.gateway.secrets.set(Purpose::BackupKey, &secret).unwrap();
+    world.gateway.machine.secrets.set(Purpose::BackupKey, &secret).unwrap();
     world
         .gateway
         .store
@@ -67,7 +67,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Sets the folder as staff do.
 async fn name_folder(world: &World, folder: &Path) {
-    let act = Act { actor: "panel:ann", at: world.gateway.clock.now() };
+    let act = Act { actor: "panel:ann", at: world.gateway.time.now() };
     let marked = mark_folder(&world.gateway, folder.to_owned()).await.unwrap();
     let beside = Beside { backup_folder: Some(marked), ..Beside::default() };
     let changes = [("backupFolder", folder.to_str())];
@@ -77,7 +77,7 @@ async fn name_folder(world: &World, folder: &Path) {
 /// Checks that a failed backup left neither a file nor an unsealed copy.
 fn nothing_is_left(world: &World, folder: &Path) {
     assert_eq!(names(folder), Vec::<String>::new());
-    let left = names(world.gateway.data_dir.path());
+    let left = names(world.gateway.machine.data_dir.path());
     assert!(!left.iter().any(|name| name.starts_with("backing-up")), "{left:?}");
 }
 
@@ -136,7 +136,15 @@ async fn a_restore_has_all_rows_and_secrets_and_a_new_installation() {
     );
     assert_eq!(copy.gateway.installation.merchant_id, world.gateway.installation.merchant_id);
     let words = |world: &World| {
-        world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal().to_owned()
+        world
+            .gateway
+            .machine
+            .secrets
+            .get(Purpose::WalletMnemonic)
+            .unwrap()
+            .unwrap()
+            .reveal()
+            .to_owned()
     };
     assert_eq!(words(&copy), words(&world));
     let store = &copy.gateway.store;
@@ -188,9 +196,12 @@ async fn a_refused_backup_or_restore_writes_nothing() {
     };
     let why = restore(&of_production).unwrap_err().to_string();
     assert!(why.contains("--environment test") && !nowhere.exists(), "{why}");
-    let before = fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap();
+    let before = fs::read(world.gateway.machine.data_dir.path().join("secrets.json")).unwrap();
     assert!(matches!(restored(&file, world.folder.path()), Err(BackupError::Occupied(_))));
-    assert_eq!(fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap(), before);
+    assert_eq!(
+        fs::read(world.gateway.machine.data_dir.path().join("secrets.json")).unwrap(),
+        before
+    );
     // A folder of that name with other files is not overwritten either.
     fs::create_dir_all(nowhere.join("test")).unwrap();
     fs::write(nowhere.join("test").join("diary"), "dear diary").unwrap();
@@ -202,10 +213,10 @@ async fn a_refused_backup_or_restore_writes_nothing() {
 async fn a_failed_backup_leaves_no_file_and_no_unsealed_copy() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
-    world.gateway.disk.set_free_bytes(1_000_000);
+    world.gateway.machine.disk.set_free_bytes(1_000_000);
     let why = made(&world, &file).await.unwrap_err().to_string();
     assert!(why.contains("make room"), "{why}");
-    world.gateway.disk.set_free_bytes(u64::MAX);
+    world.gateway.machine.disk.set_free_bytes(u64::MAX);
     nothing_is_left(&world, folder.path());
 
     let why = made(&world, &folder.path().join("none").join("till.backup"))
@@ -234,7 +245,12 @@ async fn a_failed_backup_leaves_no_file_and_no_unsealed_copy() {
 
     // The words were changed by another program.
     let other = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-    world.gateway.secrets.set(Purpose::WalletMnemonic, &Secret::new(other.to_owned())).unwrap();
+    world
+        .gateway
+        .machine
+        .secrets
+        .set(Purpose::WalletMnemonic, &Secret::new(other.to_owned()))
+        .unwrap();
     assert!(matches!(made(&world, &file).await, Err(BackupError::OtherWords)));
     nothing_is_left(&world, folder.path());
     assert!(world.gateway.store.read(|reader| reader.backups_being_written()).unwrap().is_empty());
@@ -306,11 +322,13 @@ async fn remains_of_a_crash_are_removed_and_a_whole_backup_counts() {
     });
     note.await.unwrap();
     fs::write(place::part_of(&half, &half_id), "half").unwrap();
-    drop(fs::create_dir(world.gateway.data_dir.path().join("backing-up-0303030303030303")));
+    drop(fs::create_dir(world.gateway.machine.data_dir.path().join("backing-up-0303030303030303")));
     tidy::settle_interrupted(&world.gateway).await.unwrap();
     assert_eq!(names(folder.path()), ["whole.backup"]);
     assert!(
-        !names(world.gateway.data_dir.path()).iter().any(|name| name.starts_with("backing-up"))
+        !names(world.gateway.machine.data_dir.path())
+            .iter()
+            .any(|name| name.starts_with("backing-up"))
     );
     let (good, failed) = world
         .gateway
@@ -359,7 +377,7 @@ async fn a_check_needs_the_files_key_and_this_wallet() {
         proof(&other, Tried::Passphrase(passphrase())).await,
         Err(BackupError::OtherWallet)
     ));
-    let left = names(world.gateway.data_dir.path());
+    let left = names(world.gateway.machine.data_dir.path());
     assert!(!left.iter().any(|name| name.starts_with("backing-up")), "{left:?}");
 }
 
@@ -367,7 +385,7 @@ async fn a_check_needs_the_files_key_and_this_wallet() {
 async fn a_backup_waits_for_the_end_of_another() {
     let (world, folder) = nightly_world().await;
     let turn = world.gateway.backups.turn.lock().await;
-    let works_in = world.gateway.data_dir.path().join("backing-up-0303030303030303");
+    let works_in = world.gateway.machine.data_dir.path().join("backing-up-0303030303030303");
     fs::create_dir(&works_in).unwrap();
     let mut asked = Box::pin(make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann"));
     tokio::select! {

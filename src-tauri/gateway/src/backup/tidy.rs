@@ -41,7 +41,7 @@ fn is_gone(path: &Path, environment: Environment, file_id: &FileId) -> bool {
 /// Stores the outcome of interrupted backups, and removes their remains. The caller must hold the
 /// lock `Backups::turn`.
 pub async fn settle_interrupted(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
-    place::remove_scratches(gateway.data_dir.path())?;
+    place::remove_scratches(gateway.machine.data_dir.path())?;
     for row in gateway.store.read(|reader| reader.backups_being_written())? {
         let (path, file_id) = (PathBuf::from(&row.path), row.file_id);
         let found = place::on_disk(move || {

@@ -56,7 +56,7 @@ pub async fn verify(
     let (manifest, file_id) = work.await.unwrap_or(Err(BackupError::Panicked))?;
     let at = machine_now();
     gateway.store.write(move |tx| tx.note_backup_checked(&file_id, at)).await?;
-    gateway.note_change();
+    gateway.signals.note_change();
     Ok(Verified { made_at: Timestamp::from_ms(manifest.made_at_ms), program: manifest.program })
 }
 
@@ -82,7 +82,7 @@ fn prove(
     })?;
     // Reads all of the file before it is unpacked, so that no part of a damaged file is unpacked.
     sealed.read_through(goes_on)?;
-    let scratch = Scratch::new(gateway.data_dir.path(), &sealed.file_id)?;
+    let scratch = Scratch::new(gateway.machine.data_dir.path(), &sealed.file_id)?;
     let (manifest, secrets) = sealed.unpack(scratch.path(), goes_on)?;
     let wallet = examine::examine(scratch.path(), &manifest, &secrets, gateway.environment)?;
     if wallet.as_ref() != Some(ours.keychains.descriptors()) {

@@ -29,8 +29,8 @@ impl Drop for Announcement {
     fn drop(&mut self) {
         let Some(gateway) = self.gateway.upgrade() else { return };
         if self.has_queued {
-            gateway.notifier_wake.notify_one();
+            gateway.signals.notifier.notify_one();
         }
-        gateway.note_change();
+        gateway.signals.note_change();
     }
 }

@@ -39,9 +39,10 @@ impl Gateway {
 
     /// As [`Self::choose_backend`], on a blocking thread, because the secret store blocks.
     pub fn choose_backend_blocking(&self) {
-        if let Some(configured) = &self.configured {
+        if let Some(configured) = &self.backend.configured {
             let settings = self.settings.snapshot();
-            let password = || stored_password(self.secrets.as_ref(), settings.backend_password);
+            let password =
+                || stored_password(self.machine.secrets.as_ref(), settings.backend_password);
             configured.configure(options(
                 &settings,
                 password,
@@ -54,7 +55,7 @@ impl Gateway {
     /// Connection options of a backend that is not saved, or why there are none. Blocks in the
     /// secret store.
     pub fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, Telling> {
-        let network = match (&self.configured, typed.settings.network) {
+        let network = match (&self.backend.configured, typed.settings.network) {
             (Some(configured), _) => configured.network(),
             (None, ChainNetwork::Sandbox) => {
                 return Err(Down::BuiltIn.telling());
@@ -63,7 +64,7 @@ impl Gateway {
         };
         let password = || match &typed.password {
             Some(password) => Ok(Some(password.clone())),
-            None => stored_password(self.secrets.as_ref(), typed.settings.backend_password),
+            None => stored_password(self.machine.secrets.as_ref(), typed.settings.backend_password),
         };
         options(&typed.settings, password, network, typed.answered_within)?
             .ok_or_else(|| Down::NotSet.telling())
@@ -72,15 +73,15 @@ impl Gateway {
     /// Whether there is a view of the chain: the sandbox, or a chosen server.
     pub fn has_backend(&self) -> bool {
         let settings = self.settings.snapshot();
-        self.configured.is_none()
+        self.backend.configured.is_none()
             || (settings.backend_refused.is_none() && !settings.backend_urls.is_empty())
     }
 
     /// Adds the script of a new payment to the next looks of a backend that is asked by script.
     pub fn note_awaited(&self, script: &Script) {
-        match self.chain.sees() {
+        match self.backend.chain.sees() {
             Sees::Everything => {}
-            Sees::Scripts => self.hot.add(script.to_owned(), Urgency::Awaited),
+            Sees::Scripts => self.backend.hot.add(script.to_owned(), Urgency::Awaited),
         }
     }
 }

@@ -24,20 +24,20 @@ impl Gateway {
     /// backend is silent. `None` if it never answered.
     pub async fn fee_rates_of_offers(&self) -> Option<KnownFeeRates> {
         let (serves, ask) = self.fee_rate_question(SERVES_OFFERS);
-        self.fee_rates.ask_briefly(serves, ask).await;
-        self.fee_rates.last_known()
+        self.market.fee_rates.ask_briefly(serves, ask).await;
+        self.market.fee_rates.last_known()
     }
 
     /// The backend's fee rates, at most a minute old; `None` while the backend is silent. Waits as
     /// long as a look does.
     pub async fn fee_rates_now(&self) -> Option<NodeFeeRates> {
         let (serves, ask) = self.fee_rate_question(SERVES_SIGNING);
-        self.fee_rates.ask(serves, ask).await
+        self.market.fee_rates.ask(serves, ask).await
     }
 
     /// The backend's last answer, however old. Asks no backend.
     pub fn fee_rates_known(&self) -> Option<KnownFeeRates> {
-        self.fee_rates.last_known()
+        self.market.fee_rates.last_known()
     }
 
     /// The greatest accepted age of an answer, and the function that asks the backend.
@@ -46,8 +46,8 @@ impl Gateway {
         serves: Duration,
     ) -> (Duration, impl FnOnce() -> Result<NodeFeeRates, ChainDown> + Send + use<>) {
         // The sandbox answers at once, and its faults count at once.
-        let serves = if self.sandbox.is_some() { Duration::ZERO } else { serves };
-        let chain = Arc::clone(&self.chain);
+        let serves = if self.backend.sandbox.is_some() { Duration::ZERO } else { serves };
+        let chain = Arc::clone(&self.backend.chain);
         (serves, move || chain.fee_rates(SOON_BLOCKS))
     }
 }

@@ -8,6 +8,7 @@ use bitcoin::{Network, Script};
 use tillgate_chain::configured::Configured;
 use tillgate_chain::{Chain, HotScripts};
 use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::Clock;
 use tillgate_machine::data_dir::DataDir;
 use tillgate_machine::disk::Disk;
@@ -16,95 +17,108 @@ use tillgate_machine::environment::Environment;
 use tillgate_machine::secrets::SecretStore;
 use tillgate_sandbox::Sandbox;
 use tillgate_store::{Installation, Reader, Store, StoreError};
-use tokio::sync::{Notify, RwLock, watch};
+use tokio::sync::{Mutex, Notify, RwLock, watch};
 
 use super::backups::Backups;
 use super::fee_rates::FeeRates;
 use super::last_look::LastLook;
 use super::sending::Sending;
-use super::to_sign::ToSign;
 use super::wallet_slot::WalletSlot;
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
 use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;
-use crate::wallet::{NotReady, Wallet, WordsDrafts};
+use crate::wallet::{NotReady, Wallet};
 
 /// Longest wait for exchange rates at the start and after a change of settings: both can go on
 /// without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);
 
-/// Everything that the use cases and loops of one environment share. There are no globals: a
-/// desktop runs one gateway for each environment.
+/// Everything that the use cases and loops of one environment share, bundled by subject. There are
+/// no globals: a desktop runs one gateway for each environment.
 pub struct Gateway {
     /// Test or production.
     pub environment: Environment,
-    /// The clock for all times that are stored or compared with stored times.
-    pub clock: Arc<dyn Clock>,
-    /// Milliseconds by which the sandbox has moved the clock forward.
-    pub clock_offset_ms: Arc<AtomicI64>,
-    /// Held for writing while the sandbox moves the clock and looks at the chain under the new
-    /// time. Held for reading by a decision that needs both the clock and the last look.
-    pub clock_jumps: RwLock<()>,
-    /// Number of forward steps of the clock that were followed: open payments, offers and retries
-    /// were extended by each (`set_clock`).
-    pub steps_followed: tokio::sync::Mutex<usize>,
-    /// The source of random numbers.
-    pub entropy: Arc<dyn Entropy>,
-    /// The database.
-    pub store: Arc<Store>,
-    /// The installation that owns the database.
-    pub installation: Installation,
-    /// The current settings. Take a snapshot for consistent values.
-    pub settings: LiveSettings,
-    /// The API keys, as last committed.
-    pub keys: Arc<ApiKeys>,
-    /// The API keys' use of their limits.
-    pub key_limits: Arc<KeyLimits>,
-    /// The wallet, once it was made or restored.
-    pub wallet: WalletSlot,
-    /// Held while a wallet is made or restored, one at a time.
-    pub wallet_setup: tokio::sync::Mutex<()>,
-    /// Words that were shown to staff but belong to no wallet yet.
-    pub wallet_drafts: WordsDrafts,
     /// The Bitcoin network of addresses and backend.
     pub network: Network,
-    /// The Bitcoin backend.
+    /// The installation that owns the database.
+    pub installation: Installation,
+    pub time: Time,
+    /// The database.
+    pub store: Arc<Store>,
+    /// The current settings. Take a snapshot for consistent values.
+    pub settings: LiveSettings,
+    pub access: Access,
+    /// The wallet, once it was made or restored.
+    pub wallet: WalletSlot,
+    pub backend: Backend,
+    pub market: Market,
+    pub sending: Sending,
+    pub signals: Signals,
+    pub backups: Backups,
+    /// The URLs of the API and the payment pages, once the gateway is served.
+    pub served: OnceLock<Served>,
+    /// The last field, because its lock must be dropped last.
+    pub machine: Machine,
+}
+
+/// The time of all times that are stored or compared with stored times.
+pub struct Time {
+    pub clock: Arc<dyn Clock>,
+    /// Milliseconds by which the sandbox has moved the clock forward.
+    pub offset_ms: Arc<AtomicI64>,
+    /// Held for writing while the sandbox moves the clock and looks at the chain under the new
+    /// time. Held for reading by a decision that needs both the clock and the last look.
+    pub jumps: RwLock<()>,
+    /// Number of forward steps of the clock that were followed: open payments, offers and retries
+    /// were extended by each (`set_clock`).
+    pub steps_followed: Mutex<usize>,
+}
+
+/// The API keys, as last committed, and the use of their limits.
+pub struct Access {
+    pub keys: Arc<ApiKeys>,
+    pub limits: Arc<KeyLimits>,
+}
+
+/// The Bitcoin backend, and the knowledge of its last look.
+pub struct Backend {
     pub chain: Arc<dyn Chain>,
-    /// The Bitcoin backend with servers from the settings; `None` for the sandbox and for chains of
-    /// tests.
+    /// The same with servers from the settings; `None` for the sandbox and for chains of tests.
     pub configured: Option<Arc<Configured>>,
-    /// The scripts to ask about first, for a backend that is asked by script.
-    pub hot: HotScripts,
-    /// The scripts that a look must cover before the sender signs.
-    pub to_sign: ToSign,
     /// The sandbox behind the backend, if there is one.
     pub sandbox: Option<Arc<Sandbox>>,
-    /// The exchange rates.
-    pub rates: Rates,
+    /// The scripts to ask about first, for a backend that is asked by script.
+    pub hot: HotScripts,
     /// The outcome of the last look at the chain.
     pub last_look: LastLook,
-    /// The secret store: the keyring or the secrets file.
-    pub secrets: Arc<dyn SecretStore>,
+}
+
+/// The prices of the world outside: exchange rates, and fee rates.
+pub struct Market {
+    pub rates: Rates,
+    pub fee_rates: FeeRates,
+}
+
+/// What a commit wakes, beside the sender.
+pub struct Signals {
     /// Count of committed changes. The panel and the payment pages read again when it changes.
     pub changes: watch::Sender<u64>,
     /// Notified (`notify_one`) after each commit that queued a notification, and after each move of
     /// the clock.
-    pub notifier_wake: Notify,
-    /// Notified (`notify_one`) after each commit that gives the sender work: an approval, a
-    /// release, a bump.
-    pub sender_wake: Notify,
-    pub fee_rates: FeeRates,
-    /// The sender's memory between passes.
-    pub sending: Sending,
-    pub backups: Backups,
-    /// The URLs of the API and the payment pages, once the gateway is served.
-    pub served: OnceLock<Served>,
+    pub notifier: Notify,
+}
+
+/// The machine that the gateway runs on.
+pub struct Machine {
+    /// The source of random numbers.
+    pub entropy: Arc<dyn Entropy>,
+    /// The secret store: the keyring or the secrets file.
+    pub secrets: Arc<dyn SecretStore>,
     /// The free space of the disk that holds the data directory.
     pub disk: Disk,
-    /// The data directory, locked while the gateway exists. The last field, because it must be
-    /// dropped last.
+    /// The data directory, locked while the gateway exists.
     pub data_dir: DataDir,
 }
 
@@ -117,12 +131,30 @@ pub struct Served {
     pub pages: String,
 }
 
-impl Gateway {
+impl Time {
+    pub fn new(clock: Arc<dyn Clock>, offset_ms: Arc<AtomicI64>) -> Self {
+        Self { clock, offset_ms, jumps: RwLock::new(()), steps_followed: Mutex::default() }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self { changes: watch::Sender::new(0), notifier: Notify::new() }
+    }
+}
+
+impl Signals {
     /// Announces a committed change to the panel and the payment pages.
     pub fn note_change(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
+}
 
+impl Gateway {
     /// The wallet, if it may give addresses and knows its coins.
     pub fn ready_wallet(&self) -> Result<Arc<Wallet>, NotReady> {
         let wallet = self.wallet.get().ok_or(NotReady::NotMade)?;
@@ -144,8 +176,8 @@ impl Gateway {
     /// # Errors
     /// When the last known rates cannot be stored. The new rates are used nevertheless.
     pub async fn refresh_rates(&self) -> Result<(), StoreError> {
-        self.rates.follow(self.settings.snapshot().rate_rules());
-        self.rates.refresh_once(&self.store, self.clock.now()).await
+        self.market.rates.follow(self.settings.snapshot().rate_rules());
+        self.market.rates.refresh_once(&self.store, self.time.now()).await
     }
 
     /// As [`Self::refresh_rates`], but waits at most a second in all. While a rate is missing, only

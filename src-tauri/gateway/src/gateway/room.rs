@@ -16,10 +16,13 @@ impl Gateway {
     /// (`keyOpenPayments` 0) it is the reserve alone.
     #[must_use]
     pub fn kept_bytes(&self) -> u64 {
-        let makers = self.keys.live_count().saturating_add(1);
+        let makers = self.access.keys.live_count().saturating_add(1);
         let open_payments =
             u64::from(self.settings.snapshot().key_open_payments).saturating_mul(makers);
-        self.disk.reserve_bytes().saturating_add(open_payments.saturating_mul(OPEN_PAYMENT_BYTES))
+        self.machine
+            .disk
+            .reserve_bytes()
+            .saturating_add(open_payments.saturating_mul(OPEN_PAYMENT_BYTES))
     }
 
     /// Whether the disk has room for a new record.
@@ -27,6 +30,6 @@ impl Gateway {
     /// # Errors
     /// [`DiskNearlyFull`]; never if the system does not tell how much is free.
     pub fn check_room(&self) -> Result<(), DiskNearlyFull> {
-        self.disk.check_room(self.kept_bytes())
+        self.machine.disk.check_room(self.kept_bytes())
     }
 }

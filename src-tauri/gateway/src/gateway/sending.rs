@@ -4,12 +4,19 @@
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 use tillgate_told::Telling;
+use tokio::sync::Notify;
 
+use super::to_sign::ToSign;
 use super::wait::Wait;
 
 /// The sender's memory between passes.
 #[derive(Default)]
 pub struct Sending {
+    /// Notified (`notify_one`) after each commit that gives the sender work: an approval, a
+    /// release, a bump.
+    pub wake: Notify,
+    /// The scripts that a look must cover before the sender signs.
+    pub to_sign: ToSign,
     inner: Mutex<Inner>,
 }
 

@@ -17,9 +17,9 @@ impl Gateway {
     /// When the extensions cannot be stored. The caller must then end no deadline.
     pub async fn follow_clock(self: &Arc<Self>) -> Result<Timestamp, StoreError> {
         // The time is read before the steps are followed, so that it includes no later step.
-        let now = self.clock.now();
-        let followed = *self.steps_followed.lock().await;
-        if self.clock.step_forward(followed).is_some() {
+        let now = self.time.now();
+        let followed = *self.time.steps_followed.lock().await;
+        if self.time.clock.step_forward(followed).is_some() {
             // A separate task, because the caller may be cancelled between the commit of a step and
             // its count.
             let gateway = Arc::clone(self);
@@ -32,15 +32,15 @@ impl Gateway {
 
     /// Extends open rows by each new forward step, once.
     async fn follow_steps(&self) -> Result<(), StoreError> {
-        let mut followed = self.steps_followed.lock().await;
-        while let Some(step) = self.clock.step_forward(*followed) {
+        let mut followed = self.time.steps_followed.lock().await;
+        while let Some(step) = self.time.clock.step_forward(*followed) {
             self.store.write(move |tx| tx.extend_open_times(step.from, step.by_ms)).await?;
             *followed += 1;
             tracing::info!(
                 by_ms = step.by_ms,
                 "the clock was set forward: open payments, offers and retries were extended by the same time"
             );
-            self.note_change();
+            self.signals.note_change();
         }
         Ok(())
     }
@@ -48,7 +48,7 @@ impl Gateway {
     /// Undoes extensions that were made before the start by a clock that was ahead. Notifications
     /// that wait for a time of that clock are attempted at once.
     pub async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        let now = self.time.now();
         let leave = move |tx: &Tx<'_>| {
             tx.undo_extensions(now)?;
             tx.repeat_at_once(latest_stored(now), now)

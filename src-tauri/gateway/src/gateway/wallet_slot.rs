@@ -4,22 +4,29 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use tokio::sync::Mutex;
 
-use crate::wallet::Wallet;
+use crate::wallet::{Wallet, WordsDrafts};
 
 #[derive(Default)]
-pub struct WalletSlot(RwLock<Option<Arc<Wallet>>>);
+pub struct WalletSlot {
+    wallet: RwLock<Option<Arc<Wallet>>>,
+    /// Held while a wallet is made or restored, one at a time.
+    pub setup: Mutex<()>,
+    /// Words that were shown to staff but belong to no wallet yet.
+    pub drafts: WordsDrafts,
+}
 
 impl WalletSlot {
     #[must_use]
     pub fn get(&self) -> Option<Arc<Wallet>> {
-        self.0.read().clone()
+        self.wallet.read().clone()
     }
 
     pub fn set(&self, wallet: Arc<Wallet>) {
         // The former wallet waits for its thread when it is dropped, so it is dropped outside the
         // lock.
-        let former = self.0.write().replace(wallet);
+        let former = self.wallet.write().replace(wallet);
         drop(former);
     }
 }

@@ -102,11 +102,11 @@ impl HmacKeys {
         let _one_at_a_time = self.rotating.lock().await;
         let signing_id = gateway.store.read(|reader| reader.hmac_key_id())?;
         let mut bytes = Zeroizing::new([0u8; KEY_BYTES]);
-        gateway.entropy.fill(bytes.as_mut())?;
-        let new = HmacKey::new(gateway.entropy.id()?, gateway.clock.now(), &bytes);
+        gateway.machine.entropy.fill(bytes.as_mut())?;
+        let new = HmacKey::new(gateway.machine.entropy.id()?, gateway.time.now(), &bytes);
         let (id, text) = (new.id(), Secret::new(new.text().to_owned()));
 
-        let (secrets, now) = (gateway.secrets.clone(), gateway.clock.now());
+        let (secrets, now) = (gateway.machine.secrets.clone(), gateway.time.now());
         blocking(move || {
             let stored = StoredKeys::read(&*secrets)?.from(signing_id);
             let mut keys = vec![new];
@@ -123,7 +123,7 @@ impl HmacKeys {
             Ok(StoredKeys::of(&keys).write(&*secrets)?)
         })
         .await?;
-        let (at, actor) = (gateway.clock.now(), actor.to_owned());
+        let (at, actor) = (gateway.time.now(), actor.to_owned());
         gateway
             .store
             .write(move |tx| {
@@ -131,7 +131,7 @@ impl HmacKeys {
                 tx.audit(at, &actor, "hmac-key rotate", &id.to_string())
             })
             .await?;
-        gateway.notifier_wake.notify_one();
+        gateway.signals.notifier.notify_one();
         Ok(text)
     }
 
@@ -188,7 +188,7 @@ impl HmacKeys {
         let Some(key_id) = self.gateway.store.read(|reader| reader.hmac_key_id())? else {
             return Ok(SignatureCheck::Wrong);
         };
-        let keys = self.signing(key_id, self.gateway.clock.now()).await;
+        let keys = self.signing(key_id, self.gateway.time.now()).await;
         let is_right = keys.is_some_and(|keys| keys.signed(body, signature));
         Ok(if is_right { SignatureCheck::Right } else { SignatureCheck::Wrong })
     }
@@ -206,7 +206,7 @@ pub fn holds_key(keys: &Secret, signing_id: &Id) -> bool {
 
 /// Reads the signing key, and the keys before it.
 async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretError> {
-    let secrets = gateway.secrets.clone();
+    let secrets = gateway.machine.secrets.clone();
     let read =
         blocking(move || Ok::<_, SecretError>(StoredKeys::read(&*secrets)?.from(Some(signing_id))));
     let mut keys = read.await?.into_iter();

@@ -132,14 +132,14 @@ impl Notifier {
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
         let mut swept_at: Option<Timestamp> = None;
         loop {
-            let now = self.gateway.clock.now();
+            let now = self.gateway.time.now();
             if swept_at.is_none_or(|at| now >= at.plus_ms(SWEEP_EVERY_MS)) {
                 swept_at = Some(now);
                 if let Err(error) = self.sweep_once().await {
                     tracing::warn!(%error, "old notifications' bodies could not be dropped");
                 }
             }
-            let latest_at = self.gateway.clock.now().plus_ms(LOOK_EVERY_MS);
+            let latest_at = self.gateway.time.now().plus_ms(LOOK_EVERY_MS);
             let next_at = match self.start_due().await {
                 Ok(pass) => pass.next_due_at.map_or(latest_at, |at| at.min(latest_at)),
                 Err(error) => {
@@ -149,8 +149,8 @@ impl Notifier {
             };
             tokio::select! {
                 () = shutdown.cancelled() => break,
-                () = self.gateway.notifier_wake.notified() => {}
-                () = clock::sleep_until(self.gateway.clock.as_ref(), next_at) => {}
+                () = self.gateway.signals.notifier.notified() => {}
+                () = clock::sleep_until(self.gateway.time.clock.as_ref(), next_at) => {}
             }
         }
         self.attempts.end().await;
@@ -162,7 +162,7 @@ impl Notifier {
     /// # Errors
     /// The database cannot be written.
     pub async fn sweep_once(&self) -> Result<usize, StoreError> {
-        let before = self.gateway.clock.now().plus_ms(-BODIES_DROPPED_AFTER_MS);
+        let before = self.gateway.time.now().plus_ms(-BODIES_DROPPED_AFTER_MS);
         let mut swept = 0;
         loop {
             let batch =

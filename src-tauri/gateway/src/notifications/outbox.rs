@@ -99,7 +99,7 @@ where
     let there = Arc::clone(gateway);
     let write = move |tx: &Tx<'_>| {
         let tip_height = tip_height.map_or_else(|| tx.tip_height(), Ok)?;
-        let (pages_base, now) = (there.pages_base(), there.clock.now());
+        let (pages_base, now) = (there.pages_base(), there.time.clock.now());
         let outbox = Outbox {
             tx,
             gateway: &there,
@@ -163,7 +163,7 @@ impl Outbox<'_> {
         body: String,
     ) -> Result<bool, OutboxError> {
         self.tx.queue_notification(&NewNotification {
-            id: self.gateway.entropy.id()?,
+            id: self.gateway.machine.entropy.id()?,
             subject_kind,
             subject_id,
             // 0 means the panel: no API key made the record.

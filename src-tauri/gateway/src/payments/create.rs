@@ -121,7 +121,7 @@ pub async fn create(
     once: Option<Once>,
 ) -> Result<Created, CreateError> {
     // The sandbox moves the clock and looks at the chain; no request may run between the two.
-    let _no_jump = gateway.clock_jumps.read().await;
+    let _no_jump = gateway.time.jumps.read().await;
     let now = gateway.follow_clock().await?;
     // Read on this thread: one row by its key takes less time than a change of threads.
     if let Some(once) = &once
@@ -153,14 +153,18 @@ pub async fn insertion(
     let (wallet, tip_height) = can_receive(gateway, now)?;
     let permit = match author.key_id {
         Some(key_id) => {
-            gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?
+            gateway
+                .access
+                .limits
+                .reserve(key_id, settings.key_open_payments, &gateway.store)
+                .await?
         }
         None => None,
     };
     gateway.check_room()?;
-    let rate_id = gateway.rates.row_id(&gateway.store, price.currency, &market).await?;
-    let usd = gateway.rates.last_known(Currency::USD).map(|stored| stored.rate);
-    let payment = Payment::open(gateway.entropy.id()?, &price, &settings.policy, usd, now);
+    let rate_id = gateway.market.rates.row_id(&gateway.store, price.currency, &market).await?;
+    let usd = gateway.market.rates.last_known(Currency::USD).map(|stored| stored.rate);
+    let payment = Payment::open(gateway.machine.entropy.id()?, &price, &settings.policy, usd, now);
     let row = row(payment, &wallet.addresses, author, request, now)?;
     let context = RecordContext {
         environment: gateway.environment,
@@ -184,7 +188,7 @@ fn price(
     let Some((minor, currency)) = request.price else {
         return Err(CreateError::Invalid(field_errors));
     };
-    let market = match gateway.rates.rate_for(currency, now) {
+    let market = match gateway.market.rates.rate_for(currency, now) {
         Ok(market) => market,
         // A missing wallet is reported before a missing rate, because such a gateway is not set up
         // yet.
@@ -209,7 +213,7 @@ fn price(
 /// not be received or noticed.
 fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(Arc<Wallet>, u32), CreateError> {
     let wallet = gateway.ready_wallet()?;
-    let watched = gateway.last_look.watched_lately(now)?;
+    let watched = gateway.backend.last_look.watched_lately(now)?;
     Ok((wallet, watched.tip.height))
 }
 

@@ -59,7 +59,9 @@ async fn hang_up(gateway: &Gateway, request: impl Future) {
 
 /// Whether the notifier was woken since the last call.
 fn is_notifier_woken(gateway: &Gateway) -> bool {
-    pin!(gateway.notifier_wake.notified()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    pin!(gateway.signals.notifier.notified())
+        .poll(&mut Context::from_waker(Waker::noop()))
+        .is_ready()
 }
 
 /// The panel as the author of a payment.
@@ -79,7 +81,7 @@ async fn a_payment_whose_client_hung_up_is_announced_to_the_panel() {
     let gateway = &world.gateway;
     // The next address and the rate's row exist now, so the next payment only needs its write.
     create::create(gateway, panel(), draft(), None).await.unwrap();
-    let changes = gateway.changes.subscribe();
+    let changes = gateway.signals.changes.subscribe();
     hang_up(gateway, create::create(gateway, panel(), draft(), None)).await;
     assert_eq!(
         gateway.store.read(|reader| reader.payments_count(&PaymentFilter::default())).unwrap(),
@@ -113,8 +115,9 @@ async fn a_payment_whose_client_hung_up_counts_as_open() {
         own_only: false,
         notify_hosts: NotifyHosts::default(),
     };
-    let at = gateway.clock.now();
-    let (key, _) = gateway.keys.create(request, &*gateway.entropy, at, "cli").await.unwrap();
+    let at = gateway.time.now();
+    let (key, _) =
+        gateway.access.keys.create(request, &*gateway.machine.entropy, at, "cli").await.unwrap();
     gateway
         .settings
         .set(&gateway.store, "keyOpenPayments", "2", Act { actor: "cli", at })
@@ -147,10 +150,10 @@ async fn an_address_taken_just_before_a_restore_is_not_given() {
     let gateway = &world.gateway;
     create::create(gateway, panel(), draft(), None).await.unwrap();
     let taken = async || {
-        create::insertion(gateway, panel(), draft(), None, gateway.clock.now()).await.unwrap().0
+        create::insertion(gateway, panel(), draft(), None, gateway.time.now()).await.unwrap().0
     };
     let (early, late) = (taken().await, taken().await);
-    let words = gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let words = gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     let again = RestoreRequest { words, birthday: None, gap: Some(20), beside_another: false };
     restore(gateway, again, "cli:ann").await.unwrap();
     let refused = async |insertion| match create::store(gateway, insertion, None).await {

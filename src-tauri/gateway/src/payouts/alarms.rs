@@ -8,7 +8,7 @@ use crate::gateway::Gateway;
 /// Dismisses the alarms of a payout on behalf of staff. Returns whether there were any. The audit
 /// log names `actor`.
 pub async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
-    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    let (now, actor) = (gateway.time.now(), actor.to_owned());
     let dismiss = move |tx: &tillgate_store::Tx<'_>| {
         let Some(row) = tx.payout(&id)? else { return Ok(false) };
         let were_some = tx.dismiss_alarms(row.seq, now)?;
@@ -18,6 +18,6 @@ pub async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bo
         Ok::<_, StoreError>(were_some)
     };
     let were_some = gateway.store.write(dismiss).await?;
-    gateway.note_change();
+    gateway.signals.note_change();
     Ok(were_some)
 }

@@ -136,7 +136,7 @@ impl Wake {
 impl Drop for Wake {
     fn drop(&mut self) {
         if let Some(gateway) = self.0.upgrade() {
-            gateway.sender_wake.notify_one();
+            gateway.sending.wake.notify_one();
         }
     }
 }
@@ -151,7 +151,7 @@ pub async fn approve(
     id: Id,
     approver: Approver,
 ) -> Result<String, ApproveError> {
-    let _no_jump = gateway.clock_jumps.read().await;
+    let _no_jump = gateway.time.jumps.read().await;
     gateway.follow_clock().await?;
     let commit = outbox::commit(gateway, None, move |outbox| -> Result<_, ApproveError> {
         // The limit at the time of the approval counts.

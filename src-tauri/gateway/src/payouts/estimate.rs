@@ -87,7 +87,7 @@ pub async fn estimate(
     let (Some(currency), Some(amount), []) = (currency, amount, field_errors.0.as_slice()) else {
         return Err(EstimateError::Invalid(field_errors.0));
     };
-    let rate = gateway.rates.rate_for(currency, gateway.clock.now())?.rate;
+    let rate = gateway.market.rates.rate_for(currency, gateway.time.now())?.rate;
     let too_large =
         |why: OfferTooLarge| EstimateError::Invalid(vec![FieldError::told(field, &why)]);
     let worth = OfferWorth::of(amount, rate, currency).map_err(too_large)?;

@@ -92,14 +92,14 @@ pub fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> V
 /// # Errors
 /// When the currency is unknown, has no rate, or the database cannot be read.
 pub fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<String, LimitError> {
-    let now = gateway.clock.now();
+    let now = gateway.time.now();
     let settings = gateway.settings.snapshot();
     let currency = match currency {
         None | Some(BTC) => None,
         Some(code) => Some(taken(&settings.currencies, code).map_err(LimitError::Invalid)?),
     };
     // Without a rate the sums are not read.
-    let rate = currency.map(|currency| gateway.rates.rate_for(currency, now)).transpose()?;
+    let rate = currency.map(|currency| gateway.market.rates.rate_for(currency, now)).transpose()?;
     let limit = gateway.store.read(|reader| limit_now(reader, &settings, now))?;
     Ok(match currency.zip(rate) {
         None => render(

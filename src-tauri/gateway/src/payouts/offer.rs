@@ -186,7 +186,7 @@ pub async fn offer_along<A: Along>(
     along: A,
 ) -> Result<Offered, A::Error> {
     // The sandbox moves the clock and looks at the chain; no request may run between the two.
-    let _no_jump = gateway.clock_jumps.read().await;
+    let _no_jump = gateway.time.jumps.read().await;
     let now = gateway.follow_clock().await?;
     if let Some(once) = &request.once
         && let Some(answer) =
@@ -208,8 +208,8 @@ pub async fn offer_along<A: Along>(
     let funding =
         funding::funding_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit)
             .await?;
-    let rate_id = gateway.rates.row_id(&gateway.store, judged.currency, &market).await?;
-    let id = gateway.entropy.id().map_err(OfferError::from)?;
+    let rate_id = gateway.market.rates.row_id(&gateway.store, judged.currency, &market).await?;
+    let id = gateway.machine.entropy.id().map_err(OfferError::from)?;
     let field = judged.field;
     let row = row(id, judged, market.rate, funding, (&requester, &settings), now)?;
     let insertion =
@@ -249,7 +249,7 @@ fn judge(
         Some(OfferAmount::Fiat(_)) => FIAT,
         Some(OfferAmount::Btc(_)) | None => BTC,
     };
-    let rate = validated.currency.map(|currency| gateway.rates.rate_for(currency, now));
+    let rate = validated.currency.map(|currency| gateway.market.rates.rate_for(currency, now));
     if let (Some(refund_sats), Some(amount)) = (validated.refund_sats, validated.amount) {
         let market = validated.currency.zip(rate.as_ref().and_then(|rate| rate.as_ref().ok()));
         field_errors.extend(other_than_the_refund(amount, refund_sats, market));

@@ -89,7 +89,7 @@ pub async fn preview(
     else {
         return Ok(Err(wrong.0));
     };
-    let (rate, rate_problem) = match gateway.rates.rate_for(currency, gateway.clock.now()) {
+    let (rate, rate_problem) = match gateway.market.rates.rate_for(currency, gateway.time.now()) {
         Ok(market) => (Some(market.rate), None),
         Err(unavailable) => (None, Some(unavailable.telling())),
     };
@@ -98,7 +98,7 @@ pub async fn preview(
         let (script, address_problem) = address(gateway, reader, request.address.as_deref())?;
         let (worth, mut amount_problem) = amount(&request, currency, rate);
         let usual = usual_script();
-        let limit = limit::limit_now(reader, &settings, gateway.clock.now())?;
+        let limit = limit::limit_now(reader, &settings, gateway.time.now())?;
         let payee = script.as_deref().unwrap_or(&usual);
         if let Some(Worth { amount_sats, .. }) = worth {
             let refusals = limit::refusals(&limit, amount_sats, payee, request.is_refund);

@@ -50,7 +50,7 @@ pub async fn reject(
     actor: &str,
 ) -> Result<(), RejectError> {
     let reason = staff_reason(reason).ok_or(RejectError::Reason)?;
-    let _no_jump = gateway.clock_jumps.read().await;
+    let _no_jump = gateway.time.jumps.read().await;
     gateway.follow_clock().await?;
     let actor = actor.to_owned();
     outbox::commit(gateway, None, move |outbox| {

@@ -73,7 +73,7 @@ impl World {
     }
 
     async fn set(&self, name: &str, value: &str) {
-        let act = Act { actor: "cli", at: self.gateway.clock.now() };
+        let act = Act { actor: "cli", at: self.gateway.time.now() };
         self.gateway.settings.set(&self.gateway.store, name, value, act).await.unwrap();
     }
 }
@@ -127,7 +127,7 @@ async fn a_refund_that_expires_or_fails_can_be_made_again() {
     let due = world
         .gateway
         .store
-        .read(|reader| reader.payments_due_by_time(world.gateway.clock.now(), 10))
+        .read(|reader| reader.payments_due_by_time(world.gateway.time.now(), 10))
         .unwrap();
     assert_eq!(due, [world.anomaly(&id).payment_seq], "its payment is not due at once");
     let second = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
@@ -178,7 +178,7 @@ async fn a_rejected_offer_expires_with_its_reason_and_reopens_the_anomaly() {
         (PayoutState::Expired, Some("cli:ann"))
     );
     assert_eq!(payout.failure_reason.unwrap().message, "it was withdrawn by staff: wrong address");
-    assert!(payout.expires_at <= world.gateway.clock.now());
+    assert!(payout.expires_at <= world.gateway.time.now());
     assert_eq!(world.notified_field(&id, "resolution"), ["OPEN", "REFUNDING", "OPEN"]);
     assert_eq!(world.gateway.store.read(|reader| reader.acts()).unwrap()[0][1], "payouts reject");
     let again = reject(&world.gateway, payout_id, "", "cli:ann").await;
@@ -303,7 +303,7 @@ async fn an_approval_whose_client_hung_up_still_wakes_the_sender() {
     world.gateway.store.write(|_| Ok::<_, tillgate_store::StoreError>(())).await.unwrap();
     assert_eq!(world.payout(&payout_id).state, PayoutState::Queued);
     let woken =
-        pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
+        pin!(world.gateway.sending.wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
     assert!(woken.is_ready());
 }
 

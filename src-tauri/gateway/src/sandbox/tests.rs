@@ -84,10 +84,10 @@ async fn a_set_rate_is_used_at_once_until_it_is_withdrawn() {
     let usd = tillgate_domain::money::Currency::USD;
     let status = ok(&world, "PUT", "/sandbox/rates", json!({"USD": "70000.00"})).await;
     assert_eq!(status["rates"]["USD"].to_string(), "70000.0000");
-    let stored = world.gateway.rates.rate_for(usd, world.gateway.clock.now()).unwrap();
+    let stored = world.gateway.market.rates.rate_for(usd, world.gateway.time.now()).unwrap();
     assert_eq!(stored.rate.format(), "70000.0000");
     ok(&world, "PUT", "/sandbox/rates", json!({"USD": null})).await;
-    assert!(world.gateway.rates.rate_for(usd, world.gateway.clock.now()).is_err());
+    assert!(world.gateway.market.rates.rate_for(usd, world.gateway.time.now()).is_err());
 }
 
 #[tokio::test]

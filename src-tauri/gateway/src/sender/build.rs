@@ -205,19 +205,19 @@ pub fn sign(
 }
 
 fn refuse_keys(gateway: &Gateway, reason: &Telling) {
-    let refused = KeysRefused { at: gateway.clock.now(), reason: reason.clone() };
+    let refused = KeysRefused { at: gateway.time.now(), reason: reason.clone() };
     gateway.sending.note_keys_refused(Some(refused));
 }
 
 fn words(gateway: &Gateway) -> Result<Secret, Telling> {
-    if let Some(sandbox) = &gateway.sandbox
+    if let Some(sandbox) = &gateway.backend.sandbox
         && sandbox.faults().map_err(|error| error.telling())?.keys_locked
     {
         return Err(Waits::LockedInSandbox.telling());
     }
-    match gateway.secrets.get(Purpose::WalletMnemonic) {
+    match gateway.machine.secrets.get(Purpose::WalletMnemonic) {
         Ok(Some(words)) => Ok(words),
-        Ok(None) => Err(Waits::NoWords { place: gateway.secrets.describe() }.telling()),
+        Ok(None) => Err(Waits::NoWords { place: gateway.machine.secrets.describe() }.telling()),
         Err(error) => Err(error.telling()),
     }
 }

@@ -18,6 +18,6 @@ pub struct Chosen {
 /// Random bytes for the choice of coins.
 pub fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
     let mut seed = [0; 32];
-    gateway.entropy.fill(&mut seed)?;
+    gateway.machine.entropy.fill(&mut seed)?;
     Ok(seed)
 }

@@ -26,7 +26,7 @@ impl Sender {
     /// must wait.
     pub async fn look_unless_fresh(&self, watcher: &Watcher, since: Timestamp) -> Option<Wait> {
         let gateway = &self.gateway;
-        if gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS) {
+        if gateway.backend.last_look.is_fresh(since, gateway.time.now(), LOOKED_WITHIN_MS) {
             return None;
         }
         watcher.look_soon().await.err().map(not_looked)
@@ -51,15 +51,15 @@ impl Sender {
             .ok_or(StoreError::BadValue("keychains"))?;
         scripts.extend(of(Keychain::Internal, next_change));
         // A backend that sees every transaction covers all scripts without a list of them.
-        let sees_all = gateway.chain.sees() == Sees::Everything;
+        let sees_all = gateway.backend.chain.sees() == Sees::Everything;
         let is_covered = || {
-            gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS)
-                && (sees_all || gateway.to_sign.is_covered(&scripts))
+            gateway.backend.last_look.is_fresh(since, gateway.time.now(), LOOKED_WITHIN_MS)
+                && (sees_all || gateway.sending.to_sign.is_covered(&scripts))
         };
         if is_covered() {
             return Ok(None);
         }
-        gateway.to_sign.ask(scripts.clone());
+        gateway.sending.to_sign.ask(scripts.clone());
         let looked = watcher.look_soon().await;
         let is_watched = matches!(looked, Ok(()) | Err(WatchError::Behind(_)));
         let why = match looked {
@@ -68,7 +68,7 @@ impl Sender {
         };
         // While the look did not cover the scripts, later looks ask about them too.
         if why.is_none() || !is_watched {
-            gateway.to_sign.ask(Vec::new());
+            gateway.sending.to_sign.ask(Vec::new());
         }
         Ok(why)
     }
@@ -79,7 +79,7 @@ impl Sender {
     /// # Errors
     /// When the look is too old.
     pub fn check_view(&self, since: Timestamp) -> Result<(), Wait> {
-        let (last_look, now) = (&self.gateway.last_look, self.gateway.clock.now());
+        let (last_look, now) = (&self.gateway.backend.last_look, self.gateway.time.now());
         if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
             return Ok(());
         }

@@ -116,8 +116,9 @@ impl Replaced {
         let known_sats = self.paid.iter().fold(0u64, |sum, paid| sum.saturating_add(paid.fee_sats));
         // Without an answer the fee may be too low. Then the backend's refusal names the needed
         // fee.
-        let told =
-            |root: &Txid| gateway.chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0);
+        let told = |root: &Txid| {
+            gateway.backend.chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0)
+        };
         let told_sats = self.roots.iter().map(told).fold(0u64, u64::saturating_add);
         known_sats.max(told_sats)
     }

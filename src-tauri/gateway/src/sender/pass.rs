@@ -61,7 +61,7 @@ impl Sender {
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 _ = tick.tick() => {}
-                () = self.gateway.sender_wake.notified() => {}
+                () = self.gateway.sending.wake.notified() => {}
             }
             if let Err(error) = self.pass(watcher).await {
                 tracing::error!(%error, "a pass of the sender of payouts failed; the next pass does the remaining work");
@@ -79,14 +79,14 @@ impl Sender {
             None => self.send_due(watcher, &mut rebroadcasts).await?,
         };
         if self.gateway.sending.set_waits_for(waits_for) {
-            self.gateway.note_change();
+            self.gateway.signals.note_change();
         }
         Ok(())
     }
 
     /// Lets the sender ask the secret store at once, on behalf of staff.
     pub async fn retry(&self, actor: &str) -> Result<(), StoreError> {
-        let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
+        let (actor, now) = (actor.to_owned(), self.gateway.time.now());
         self.gateway
             .store
             .write(move |tx| tx.audit(now, &actor, "payouts retry", "sender"))
@@ -107,7 +107,7 @@ impl Sender {
         read: Option<String>,
         force: bool,
     ) -> Result<bool, ReleaseError> {
-        let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
+        let (actor, now) = (actor.to_owned(), self.gateway.time.now());
         let release = move |tx: &Tx<'_>| {
             let Some(hold) = tx.sender_hold()? else { return Ok(false) };
             match hold.cause {
@@ -128,13 +128,13 @@ impl Sender {
         };
         let held = self.gateway.store.write(release).await?;
         self.ask_keys_again();
-        self.gateway.note_change();
+        self.gateway.signals.note_change();
         Ok(held)
     }
 
     fn ask_keys_again(&self) {
         self.gateway.sending.note_keys_refused(None);
-        self.gateway.sender_wake.notify_one();
+        self.gateway.sending.wake.notify_one();
     }
 
     async fn expire_offers(&self) -> Result<(), SendError> {
@@ -192,7 +192,7 @@ impl Sender {
         let gateway = &self.gateway;
         let settings = gateway.settings.snapshot();
         let Some(due_at) = self.due_at(&settings)? else { return Ok(false) };
-        if gateway.clock.now() < due_at {
+        if gateway.time.now() < due_at {
             return Ok(false);
         }
         if let Some(why) = self.look_unless_fresh(watcher, due_at).await {
@@ -214,7 +214,7 @@ impl Sender {
         let oldest = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
         // The clock is read after the approval, so that an approval since the start is never in the
         // future.
-        let now = self.gateway.clock.now();
+        let now = self.gateway.time.now();
         Ok(oldest.map(|at| due_at(at, settings, now)))
     }
 
@@ -227,7 +227,7 @@ impl Sender {
     ) -> Result<Txid, Unsent> {
         let gateway = Arc::clone(&self.gateway);
         if let Some(refused) = gateway.sending.keys_refused()
-            && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
+            && gateway.time.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
             return Err(Unsent::Waits(Wait { cause: WaitCause::Keyring, reason: refused.reason }));
         }

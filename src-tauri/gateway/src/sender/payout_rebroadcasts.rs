@@ -45,9 +45,9 @@ impl PayoutRebroadcasts {
     /// nothing until a look has reached the best block: an unread block may hold another copy's
     /// replacement of the transaction.
     pub async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
-        let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
+        let Some(watched) = gateway.backend.last_look.caught_up() else { return Ok(()) };
         let is_new_tip = self.tip != Some(watched.tip.hash);
-        let server = (gateway.chain.generation(), gateway.chain.server());
+        let server = (gateway.backend.chain.generation(), gateway.backend.chain.server());
         if self.server != server {
             self.server = server;
             self.tried.clear();
@@ -83,8 +83,11 @@ impl PayoutRebroadcasts {
         gateway: &Arc<Gateway>,
         txid: Txid,
     ) -> Result<(), SendError> {
-        let looked_at =
-            gateway.last_look.watched().map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
+        let looked_at = gateway
+            .backend
+            .last_look
+            .watched()
+            .map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
         self.tried.insert(txid, Tried { looked_at, due_from: looked_at });
         match gateway.store.read(|reader| held_back::package(reader, &txid))? {
             Some(package) => broadcast(gateway, txid, package).await,
@@ -133,9 +136,9 @@ async fn refuse(
     txid: Txid,
     words: Option<String>,
 ) -> Result<(), SendError> {
-    let refusal = Refusal { at: gateway.clock.now(), words };
+    let refusal = Refusal { at: gateway.time.now(), words };
     gateway.store.write(move |tx: &Tx<'_>| tx.refuse_version(&txid, &refusal)).await?;
-    gateway.note_change();
+    gateway.signals.note_change();
     Ok(())
 }
 
@@ -149,7 +152,7 @@ async fn accept(gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
         }
     };
     for warning in outbox::commit(gateway, None, accept).await? {
-        gateway.last_look.warn(warning);
+        gateway.backend.last_look.warn(warning);
     }
     Ok(())
 }

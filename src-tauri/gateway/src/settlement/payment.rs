@@ -276,7 +276,7 @@ fn write_anomaly(
         AnomalyChange::Raise { kind, txid, coins } => {
             let (rate, rate_at) = last_known_rate(outbox, &row.payment)?;
             let new = NewAnomaly {
-                id: gateway.entropy.id()?,
+                id: gateway.machine.entropy.id()?,
                 payment_seq: row.seq,
                 kind: *kind,
                 txid: *txid,
@@ -325,7 +325,7 @@ fn last_known_rate(
     outbox: &Outbox<'_>,
     payment: &Payment,
 ) -> Result<(Rate, Timestamp), StoreError> {
-    let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {
+    let Some(known) = outbox.gateway.market.rates.last_known(payment.currency) else {
         return Ok((payment.rate, payment.created_at));
     };
     outbox.tx.store_rate(payment.currency, &known)?;

@@ -36,13 +36,13 @@ pub enum DraftError {
 pub async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<WordsDraft, SetupError> {
     refuse_second(gateway)?;
     let asking = Arc::clone(gateway);
-    let kept = move || asking.secrets.get(Purpose::WalletMnemonic);
+    let kept = move || asking.machine.secrets.get(Purpose::WalletMnemonic);
     let kept = tokio::task::spawn_blocking(kept).await.map_err(|_| SetupError::Interrupted)??;
     let words = match kept {
         Some(words) => words,
-        None => mnemonic::new(gateway.entropy.as_ref(), count)?,
+        None => mnemonic::new(gateway.machine.entropy.as_ref(), count)?,
     };
-    let id = gateway.entropy.id()?;
+    let id = gateway.machine.entropy.id()?;
     let many = words.reveal().split(' ').count();
     // The two different places come from bytes of the id, which are random.
     let [first, second, ..] = *id.as_bytes();
@@ -50,12 +50,12 @@ pub async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<WordsDraf
     let second = (first + 1 + usize::from(second) % (many - 1)) % many;
     let asked = [first.min(second) + 1, first.max(second) + 1];
     let draft = WordsDraft { id: id.to_string(), words, asked };
-    gateway.wallet_drafts.put(draft.clone(), Instant::now());
+    gateway.wallet.drafts.put(draft.clone(), Instant::now());
     let (wiping, id) = (Arc::downgrade(gateway), draft.id.clone());
     tokio::spawn(async move {
         tokio::time::sleep(DRAFT_KEPT_FOR).await;
         if let Some(gateway) = wiping.upgrade() {
-            gateway.wallet_drafts.forget(&id);
+            gateway.wallet.drafts.forget(&id);
         }
     });
     Ok(draft)
@@ -71,7 +71,7 @@ pub async fn confirm(
     told: [&str; 2],
     actor: &str,
 ) -> Result<(), DraftError> {
-    let draft = gateway.wallet_drafts.get(id, Instant::now()).ok_or(DraftError::Gone)?;
+    let draft = gateway.wallet.drafts.get(id, Instant::now()).ok_or(DraftError::Gone)?;
     for (place, told) in draft.asked.into_iter().zip(told) {
         let word = draft.words.reveal().split(' ').nth(place.saturating_sub(1));
         if word.is_none_or(|word| !word.eq_ignore_ascii_case(told.trim())) {
@@ -79,11 +79,11 @@ pub async fn confirm(
         }
     }
     adopt(gateway, Words::Known(draft.words), None, actor).await?;
-    gateway.wallet_drafts.forget(id);
+    gateway.wallet.drafts.forget(id);
     Ok(())
 }
 
 /// Wipes the words of a draft that is no longer needed.
 pub fn discard(gateway: &Gateway, id: &str) {
-    gateway.wallet_drafts.forget(id);
+    gateway.wallet.drafts.forget(id);
 }

@@ -22,9 +22,9 @@ pub const CREATED: &str = "wallet create";
 /// # Errors
 /// There is a wallet already, or the secret store failed.
 pub async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Result<Secret, SetupError> {
-    let _one_at_a_time = gateway.wallet_setup.lock().await;
+    let _one_at_a_time = gateway.wallet.setup.lock().await;
     refuse_second(gateway)?;
-    let words = mnemonic::new(gateway.entropy.as_ref(), count)?;
+    let words = mnemonic::new(gateway.machine.entropy.as_ref(), count)?;
     let storing = Arc::clone(gateway);
     let store = move || store_words(&storing, Words::New(words));
     tokio::task::spawn_blocking(store).await.map_err(|_| SetupError::Interrupted)?
@@ -67,7 +67,7 @@ pub async fn adopt(
     restore: Option<NewRestore>,
     actor: &str,
 ) -> Result<Option<Restore>, SetupError> {
-    let _one_at_a_time = gateway.wallet_setup.lock().await;
+    let _one_at_a_time = gateway.wallet.setup.lock().await;
     refuse_second(gateway)?;
     let storing = Arc::clone(gateway);
     let store = move || store_words(&storing, words);
@@ -75,8 +75,8 @@ pub async fn adopt(
     let address_type = gateway.settings.snapshot().address_type;
     let descriptors = Descriptors::derive(&words, gateway.network, address_type)?;
     let other = Descriptors::derive(&words, gateway.network, address_type.other())?;
-    let (now, actor) = (gateway.clock.now(), actor.to_owned());
-    gateway.data_dir.mark_wallet()?;
+    let (now, actor) = (gateway.time.now(), actor.to_owned());
+    gateway.machine.data_dir.mark_wallet()?;
     fail_points::pass(Point::WalletBefore);
     let made = gateway
         .store
@@ -106,14 +106,16 @@ pub fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
 /// Puts the words into the secret store, unless it holds words already; returns the words to use.
 /// Blocks the thread.
 fn store_words(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
-    let there = gateway.secrets.get(Purpose::WalletMnemonic)?;
+    let there = gateway.machine.secrets.get(Purpose::WalletMnemonic)?;
     match (there, words) {
         (Some(there), Words::New(_) | Words::Kept) => Ok(there),
         (None, Words::Kept) => Err(SetupError::NoWords),
         (Some(there), Words::Known(words)) if there.reveal() == words.reveal() => Ok(words),
-        (Some(_), Words::Known(_)) => Err(SetupError::OtherWords(gateway.secrets.describe())),
+        (Some(_), Words::Known(_)) => {
+            Err(SetupError::OtherWords(gateway.machine.secrets.describe()))
+        }
         (None, Words::New(words) | Words::Known(words)) => {
-            gateway.secrets.set(Purpose::WalletMnemonic, &words)?;
+            gateway.machine.secrets.set(Purpose::WalletMnemonic, &words)?;
             Ok(words)
         }
     }
@@ -128,7 +130,7 @@ async fn take_into_use(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     if let Some(wallet) = wallet {
         gateway.wallet.set(Arc::new(wallet));
     }
-    gateway.sender_wake.notify_one();
-    gateway.note_change();
+    gateway.sending.wake.notify_one();
+    gateway.signals.note_change();
     Ok(())
 }

@@ -95,7 +95,7 @@ pub async fn restore(
         let birth = move || birth_height(&asking, birthday);
         let birth_height =
             tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::Interrupted)??;
-        let (source, at) = (RestoreSource::Words, gateway.clock.now());
+        let (source, at) = (RestoreSource::Words, gateway.time.now());
         Some(NewRestore {
             source,
             at,
@@ -122,7 +122,7 @@ async fn again(
     new: Option<NewRestore>,
     actor: &str,
 ) -> Result<Restored, SetupError> {
-    let _one_at_a_time = gateway.wallet_setup.lock().await;
+    let _one_at_a_time = gateway.wallet.setup.lock().await;
     let Some(wallet) = gateway.wallet.get() else { return Err(SetupError::Exists) };
     let derived = Descriptors::derive(&words, gateway.network, wallet.keychains.address_type())?;
     if derived != *wallet.keychains.descriptors() {
@@ -131,14 +131,14 @@ async fn again(
     let other =
         Descriptors::derive(&words, gateway.network, wallet.keychains.address_type().other())?;
     let keeping = Arc::clone(gateway);
-    let keep = move || match keeping.secrets.get(Purpose::WalletMnemonic)? {
+    let keep = move || match keeping.machine.secrets.get(Purpose::WalletMnemonic)? {
         Some(there) if there.reveal() == words.reveal() => Ok(()),
         // Other words in the secret store do not belong to this wallet, so they are overwritten.
-        Some(_) | None => keeping.secrets.set(Purpose::WalletMnemonic, &words),
+        Some(_) | None => keeping.machine.secrets.set(Purpose::WalletMnemonic, &words),
     };
     tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::Interrupted)??;
     gateway.sending.note_keys_refused(None);
-    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    let (now, actor) = (gateway.time.now(), actor.to_owned());
     let was_withheld = wallet.addresses.is_withheld();
     if new.is_some() {
         // Addresses are withheld from here on: the scan would miss an address that is given between
@@ -162,8 +162,8 @@ async fn again(
         wallet.apply_restore(restore, *next_address, *next_change)?;
         wallet.watch_other_type(&gateway.store, restore)?;
     }
-    gateway.sender_wake.notify_one();
-    gateway.note_change();
+    gateway.sending.wake.notify_one();
+    gateway.signals.note_change();
     Ok(begun.map_or(Restored::WordsKept, |(restore, ..)| Restored::Again(restore)))
 }
 
@@ -175,12 +175,12 @@ fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, Se
     let from = match birthday {
         None => first,
         Some(Birthday::Height(height)) => height.max(first),
-        Some(Birthday::Date(at)) if at > gateway.clock.now() => return Err(SetupError::Birthday),
+        Some(Birthday::Date(at)) if at > gateway.time.now() => return Err(SetupError::Birthday),
         Some(Birthday::Date(at)) => {
-            gateway.chain.height_before(at).map_err(SetupError::NoHeight)?.max(first)
+            gateway.backend.chain.height_before(at).map_err(SetupError::NoHeight)?.max(first)
         }
     };
-    match (gateway.chain.first_block(), gateway.chain.tip()) {
+    match (gateway.backend.chain.first_block(), gateway.backend.chain.tip()) {
         (Ok(kept_from), _) if kept_from > from => {
             return Err(SetupError::Pruned { first: kept_from, from });
         }
@@ -214,7 +214,7 @@ async fn set_stopped(
     stopped: bool,
     actor: &str,
 ) -> Result<Restore, SetupError> {
-    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    let (now, actor) = (gateway.time.now(), actor.to_owned());
     let act = if stopped { "wallet restore stop" } else { "wallet restore continue" };
     let changed = gateway
         .store
@@ -226,6 +226,6 @@ async fn set_stopped(
             Ok::<_, SetupError>(if changed { tx.restore()? } else { None })
         })
         .await?;
-    gateway.note_change();
+    gateway.signals.note_change();
     changed.ok_or(SetupError::NotLooking)
 }

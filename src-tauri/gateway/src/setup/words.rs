@@ -32,7 +32,9 @@ pub fn fit(gateway: &Gateway, words: &Secret) -> Result<Fit, WalletError> {
 /// # Errors
 /// The secret store cannot be read.
 pub fn secrets_fit(gateway: &Gateway) -> Result<Option<Fit>, SecretError> {
-    let Some(words) = gateway.secrets.get(Purpose::WalletMnemonic)? else { return Ok(None) };
+    let Some(words) = gateway.machine.secrets.get(Purpose::WalletMnemonic)? else {
+        return Ok(None);
+    };
     // A text that is not a list of words counts as other words: it was changed by another program.
     Ok(Some(fit(gateway, &words).unwrap_or(Fit::Other)))
 }

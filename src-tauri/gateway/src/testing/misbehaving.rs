@@ -37,7 +37,10 @@ pub async fn judges_nothing(
     let sentence =
         looked.map_err(|error| error.to_string()).expect_err(&format!("{what} was accepted"));
     assert!(sentence.contains(words), "{what}: {sentence}");
-    assert_eq!(world.gateway.last_look.status().error.map(|error| error.message), Some(sentence));
+    assert_eq!(
+        world.gateway.backend.last_look.status().error.map(|error| error.message),
+        Some(sentence)
+    );
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{what}");
     assert_eq!(
         world.gateway.store.read(|reader| reader.watched_chain()).unwrap(),

@@ -261,8 +261,8 @@ impl Stage {
     }
 
     fn with(mut self, world: World) -> Self {
-        let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
-        let clock = Arc::clone(&world.gateway.clock);
+        let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
+        let clock = Arc::clone(&world.gateway.time.clock);
         let its_clock = || {
             let clock = Arc::clone(&clock);
             Box::new(move || clock.now().ms())

@@ -35,7 +35,7 @@ pub fn twin_spending(
         tip_height: 1,
     };
     let draft = spend::choose(payees, &funding, [7; 32]).ok()?;
-    let words = gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let words = gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     Some(spend::sign(&draft, &words, &wallet.keychains).unwrap())
 }
 

@@ -99,7 +99,7 @@ impl Ancestors {
     pub async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
         let is_paused = self.paused_until.is_some_and(|until| began < until);
-        let generation = gateway.chain.generation();
+        let generation = gateway.backend.chain.generation();
         if self.generation.replace(generation).is_some_and(|before| before != generation) {
             // A server may forge witnesses; another may return valid ones.
             self.asked.clear();
@@ -114,7 +114,7 @@ impl Ancestors {
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
         let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
             true => Ok(RecentTransactions::unknown(txids)),
-            false => asking.chain.recent_transactions(txids, above),
+            false => asking.backend.chain.recent_transactions(txids, above),
         };
         let lines = move || lines(&txs, &recent);
         let lines = match tokio::task::spawn_blocking(lines)
@@ -178,7 +178,7 @@ impl Ancestors {
         for txid in new.into_iter().chain(again).take(ASKED_MAX) {
             ask.extend(reader.stored_transaction(&txid)?.map(|tx| (txid, tx)));
         }
-        let since = gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        let since = gateway.time.now().plus_ms(-FOLLOWED_FOR_MS);
         Ok(Work { ask, settled: reader.settled_descendants(above, since)? })
     }
 }

@@ -147,7 +147,7 @@ impl AskedScripts {
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
             let pending_scripts = pending_scripts(reader, wallet, batch_progress.reads())?;
             // The sender waits for these few scripts.
-            let mut required = gateway.to_sign.scripts();
+            let mut required = gateway.sending.to_sign.scripts();
             for seq in due {
                 required.extend(reader.script_of_payment(seq)?);
             }
@@ -159,7 +159,7 @@ impl AskedScripts {
             };
             required.extend(ahead);
             dedup(&mut required);
-            let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
+            let (cold, places) = cold(reader, wallet, &gateway.backend.hot, place)?;
             Ok(Self {
                 required,
                 pending_scripts: Some(pending_scripts),
@@ -198,7 +198,7 @@ impl AskedScripts {
 /// Reads the hot scripts again, once all addresses ahead are derived.
 pub fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
     wait_until_known_ahead(gateway)?;
-    let mark = gateway.hot.mark();
+    let mark = gateway.backend.hot.mark();
     let wallet = gateway.wallet.get();
     let wallet = wallet.as_deref();
     let mut hot: HashMap<ScriptBuf, Urgency> = HashMap::new();
@@ -217,7 +217,7 @@ pub fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
         }
         Ok::<_, StoreError>(())
     })?;
-    gateway.hot.replace(hot, mark);
+    gateway.backend.hot.replace(hot, mark);
     Ok(())
 }
 

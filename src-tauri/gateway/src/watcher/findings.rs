@@ -151,7 +151,7 @@ pub fn take(
     ours.know_up_to(known_up_to);
     let mut effects = Effects::default();
     loop {
-        if gateway.chain.generation() != generation {
+        if gateway.backend.chain.generation() != generation {
             return Err(ChainDown::of_text(
                 "it was replaced in the settings during the look".to_owned(),
             )
@@ -165,8 +165,8 @@ pub fn take(
             break;
         }
         note_catching_up(gateway, &view, birth_height, restore.as_ref())?;
-        let scripts = asked.scripts(&gateway.hot, &ours);
-        view = gateway.chain.look(&LookRequest {
+        let scripts = asked.scripts(&gateway.backend.hot, &ours);
+        view = gateway.backend.chain.look(&LookRequest {
             token: Some(&view.token),
             birth_height,
             watch: &ours,
@@ -183,8 +183,8 @@ pub fn take(
             at,
             tip_time: view.tip.time,
             median_time: view.median_time,
-            servers_ahead_ms: gateway.rates.servers_ahead_ms(at),
-            cut_off: gateway.chain.cut_off(),
+            servers_ahead_ms: gateway.market.rates.servers_ahead_ms(at),
+            cut_off: gateway.backend.chain.cut_off(),
         });
         (closing, doubts)
     });
@@ -243,14 +243,14 @@ pub fn take(
 /// The fee rate from which transactions are accepted unconfirmed: the estimate for [`SOON_BLOCKS`].
 /// The shop is told of an arrival before this question, and even if it has no answer.
 fn accepted_rate(gateway: &Gateway) -> ZeroConf {
-    let rates = gateway.chain.fee_rates(SOON_BLOCKS);
+    let rates = gateway.backend.chain.fee_rates(SOON_BLOCKS);
     let rates = rates.inspect_err(|error| tracing::debug!(%error, "no estimate of the fee rate"));
     rates.ok().and_then(|rates| rates.estimate).map_or(ZeroConf::Never, ZeroConf::From)
 }
 
 /// The chain of the backend, which must be on the database's network.
 fn identity(gateway: &Gateway, cursor: Option<&Cursor>) -> Result<Identity, WatchError> {
-    let found = gateway.chain.identity()?;
+    let found = gateway.backend.chain.identity()?;
     match cursor {
         Some(Cursor { chain: known, .. }) if known.genesis != found.genesis => {
             Err(WatchError::OtherNetwork { known: known.genesis, found: found.genesis })
@@ -266,7 +266,7 @@ fn asked(
     round: Round,
     batch_progress: &BatchProgress,
 ) -> Result<AskedScripts, StoreError> {
-    match gateway.chain.sees() {
+    match gateway.backend.chain.sees() {
         Sees::Everything => Ok(AskedScripts::nothing()),
         Sees::Scripts => AskedScripts::read(gateway, at, round, batch_progress),
     }
@@ -283,10 +283,10 @@ fn first_view<'a>(
     asked: &AskedScripts,
 ) -> Result<(LookAnswer, OurTransactions<'a>), WatchError> {
     let mut ours = OurTransactions::new(gateway)?;
-    let sees_everything = gateway.chain.sees() == Sees::Everything;
+    let sees_everything = gateway.backend.chain.sees() == Sees::Everything;
     let look = |ours: &OurTransactions<'_>| {
-        let scripts = asked.scripts(&gateway.hot, ours);
-        gateway.chain.look(&LookRequest { token, birth_height, watch: ours, scripts })
+        let scripts = asked.scripts(&gateway.backend.hot, ours);
+        gateway.backend.chain.look(&LookRequest { token, birth_height, watch: ours, scripts })
     };
     let mut begun = None;
     if token.is_some() {
@@ -340,13 +340,13 @@ fn note_catching_up(
     if restore.is_some() {
         restored::check_not_stopped(gateway)?;
     }
-    gateway.last_look.note_catching_up(CatchingUp {
+    gateway.backend.last_look.note_catching_up(CatchingUp {
         from_height: birth_height.unwrap_or(0),
         seen_height: view.seen_height,
         tip_height: view.tip.height,
         restored_at: restore.map(|restore| restore.begun_at),
     });
-    gateway.note_change();
+    gateway.signals.note_change();
     Ok(())
 }
 

@@ -112,7 +112,7 @@ impl<'a> LookPermit<'a> {
         // A look that continues later has not ended.
         if !matches!(result, Err(WatchError::Behind(_))) {
             let failed = result.as_ref().err().map(FailedLook::from);
-            self.gateway.last_look.note(failed, self.progress.watched.clone(), began);
+            self.gateway.backend.last_look.note(failed, self.progress.watched.clone(), began);
         }
         result
     }
@@ -148,7 +148,7 @@ impl<'a> LookPermit<'a> {
             self.progress.batch_progress = self.progress.batch_progress.without_reports();
             self.store(findings, watched.clone(), at, Due::Nothing).await?;
             self.progress.watched = Some(watched);
-            self.gateway.last_look.note_catching_up(catching_up);
+            self.gateway.backend.last_look.note_catching_up(catching_up);
             if self.shutdown.is_some_and(CancellationToken::is_cancelled) {
                 return Err(WatchError::Interrupted);
             }
@@ -160,10 +160,10 @@ impl<'a> LookPermit<'a> {
 
     /// Makes the hot scripts due again after a change of backend.
     fn note_generation(&mut self) {
-        let generation = self.gateway.chain.generation();
+        let generation = self.gateway.backend.chain.generation();
         if self.progress.generation.replace(generation).is_some_and(|before| before != generation) {
             self.progress.hot_read = HotRead::default();
-            self.gateway.last_look.forget_looked();
+            self.gateway.backend.last_look.forget_looked();
         }
     }
 
@@ -173,7 +173,8 @@ impl<'a> LookPermit<'a> {
         self.read_hot(at).await?;
         let (round, closing) = (self.progress.round, self.progress.closing.unwrap_or_default());
         // The look fails if the backend is no longer the one for which its scripts were read.
-        let generation = self.progress.generation.unwrap_or_else(|| gateway.chain.generation());
+        let generation =
+            self.progress.generation.unwrap_or_else(|| gateway.backend.chain.generation());
         let batch_progress = self.progress.batch_progress.clone();
         let take = move || {
             findings::take(
@@ -191,7 +192,7 @@ impl<'a> LookPermit<'a> {
     /// Reads the hot scripts when they are due and the backend is asked about scripts. After a
     /// failed read they stay due: a look that asks about no scripts would count as complete.
     async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
-        match self.gateway.chain.sees() {
+        match self.gateway.backend.chain.sees() {
             Sees::Scripts if self.progress.hot_read.is_due(at) => {}
             Sees::Scripts => return Ok(()),
             // New scripts are not recorded as hot now. They are read when a backend that is asked
@@ -217,9 +218,9 @@ impl<'a> LookPermit<'a> {
     ) -> Result<bool, WatchError> {
         let (closing, doubts) = findings.closing.unzip();
         self.progress.closing = closing;
-        self.gateway.last_look.note_doubts(doubts.unwrap_or_default());
-        if self.gateway.last_look.note_unreported(findings.unreported.clone()) {
-            self.gateway.note_change();
+        self.gateway.backend.last_look.note_doubts(doubts.unwrap_or_default());
+        if self.gateway.backend.last_look.note_unreported(findings.unreported.clone()) {
+            self.gateway.signals.note_change();
         }
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
@@ -259,7 +260,7 @@ impl<'a> LookPermit<'a> {
             self.progress.stored_looked_at = Some(watched.looked_at);
         }
         (self.progress.watched, self.progress.batch_progress) = (Some(watched), batch_progress);
-        self.gateway.to_sign.note(covered, refused);
+        self.gateway.sending.to_sign.note(covered, refused);
         if let Some(place) = place {
             self.progress.round.advance(place, lookahead);
         }
@@ -372,7 +373,7 @@ impl<'a> LookPermit<'a> {
                 at,
                 tip_height: tip.height,
                 tip_time: tip.time,
-                has_mempool: self.gateway.chain.has_mempool(),
+                has_mempool: self.gateway.backend.chain.has_mempool(),
                 zero_conf: ZeroConf::NotAsked,
                 time_decides: true,
                 staff_accepts,
@@ -384,7 +385,7 @@ impl<'a> LookPermit<'a> {
 
     fn warn(&self, warnings: Vec<StaffWarning>) {
         for warning in warnings {
-            self.gateway.last_look.warn(warning);
+            self.gateway.backend.last_look.warn(warning);
         }
     }
 }

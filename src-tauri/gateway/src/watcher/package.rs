@@ -24,7 +24,7 @@ pub enum BroadcastError {
 /// parents, the kept ancestors are broadcast first. The answer is about the last transaction, or
 /// about the first that was refused. This call blocks the thread.
 pub fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
-    let answer = gateway.chain.broadcast(package)?;
+    let answer = gateway.backend.chain.broadcast(package)?;
     if answer != Broadcast::InputsMissing {
         return Ok(answer);
     }
@@ -37,7 +37,7 @@ pub fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast
     let (mut is_refused, mut is_ruled_out) = (false, None);
     for tx in &kept {
         let txid = tx.compute_txid();
-        let answer = match gateway.chain.broadcast(std::slice::from_ref(tx)) {
+        let answer = match gateway.backend.chain.broadcast(std::slice::from_ref(tx)) {
             Ok(answer) => answer,
             // The answer about the package itself decides.
             Err(error) => {
@@ -63,7 +63,7 @@ pub fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast
     // A refused ancestor may have too low a fee alone. Servers that support packages accept it with
     // its descendants.
     let again = if is_refused { [&kept, package].concat() } else { package.to_vec() };
-    Ok(match gateway.chain.broadcast(&again)? {
+    Ok(match gateway.backend.chain.broadcast(&again)? {
         // A conflict of an ancestor also rules out the package.
         Broadcast::InputsMissing => is_ruled_out.unwrap_or(Broadcast::InputsMissing),
         answer => answer,

@@ -39,7 +39,7 @@ impl ReceiptRebroadcasts {
             return Ok(());
         }
         let gateway = Arc::clone(gateway);
-        let at = gateway.clock.now();
+        let at = gateway.time.now();
         let store = Arc::clone(&gateway.store);
         let broadcast = move || -> Result<(BTreeSet<Txid>, Vec<Txid>), WatchError> {
             let mut spent = Vec::new();

@@ -64,7 +64,8 @@ pub struct ScanProgress {
 impl Scan {
     /// The next scripts of both keychains; `None` if the backend sees every block.
     pub fn of(gateway: &Gateway, restore: &Restore) -> Result<Option<Self>, WatchError> {
-        let (Sees::Scripts, Some(wallet)) = (gateway.chain.sees(), gateway.wallet.get()) else {
+        let (Sees::Scripts, Some(wallet)) = (gateway.backend.chain.sees(), gateway.wallet.get())
+        else {
             return Ok(None);
         };
         let end = gateway.store.read(|reader| reader.indices_to_ask(restore))?;
@@ -210,7 +211,7 @@ pub fn follow_type(gateway: &Gateway) -> Result<(), WatchError> {
             "the words have coins at this address type alone: the wallet takes it"
         );
         gateway.wallet.set(Arc::new(wallet));
-        gateway.note_change();
+        gateway.signals.note_change();
     }
     Ok(())
 }
@@ -243,8 +244,8 @@ pub fn resume_addresses(gateway: &Gateway) -> Result<bool, StoreError> {
                 first_given = restore.first_given,
                 "the scan of the restored wallet has reached the best block"
             );
-            gateway.sender_wake.notify_one();
-            gateway.note_change();
+            gateway.sending.wake.notify_one();
+            gateway.signals.note_change();
         }
         Err(error) => tracing::error!(%error, "the restored wallet cannot give addresses"),
     }

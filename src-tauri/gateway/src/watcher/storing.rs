@@ -144,7 +144,7 @@ pub async fn store(
             Ok::<_, WatchError>((warnings, is_due_at_once))
         };
         let (warnings, some_are_due) = outbox::commit(gateway, Some(tip_height), change).await?;
-        warnings.into_iter().for_each(|warning| gateway.last_look.warn(warning));
+        warnings.into_iter().for_each(|warning| gateway.backend.last_look.warn(warning));
         is_due_at_once |= some_are_due;
         if is_last {
             return Ok(Stored {

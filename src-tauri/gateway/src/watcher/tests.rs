@@ -207,8 +207,9 @@ async fn late_coins_raise_one_anomaly_at_the_current_rate() {
     world.sandbox().set_rates(&rate).unwrap();
     world
         .gateway
+        .market
         .rates
-        .refresh_once(&world.gateway.store, world.gateway.clock.now())
+        .refresh_once(&world.gateway.store, world.gateway.time.now())
         .await
         .unwrap();
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
@@ -290,11 +291,11 @@ async fn a_look_without_an_answer_changes_no_payment() {
     world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
     assert!(world.app.watcher.look().await.is_err());
     assert_eq!(world.state(&payment), New);
-    assert!(world.gateway.last_look.status().error.is_some());
+    assert!(world.gateway.backend.last_look.status().error.is_some());
     world.sandbox().set_faults(down(false)).unwrap();
     world.look().await;
     assert_eq!(world.state(&payment), Unconfirmed, "paid in time, found within the grace");
-    assert_eq!(world.gateway.last_look.status().error, None);
+    assert_eq!(world.gateway.backend.last_look.status().error, None);
 }
 
 #[tokio::test]
@@ -302,13 +303,13 @@ async fn an_idle_look_writes_nothing_for_a_minute() {
     let world = World::new().await;
     world.look().await;
     let stored = watched(&world);
-    let changes = *world.gateway.changes.borrow();
+    let changes = *world.gateway.signals.changes.borrow();
     world.pass_ms(10_000).await;
     assert_eq!(watched(&world), stored);
-    assert!(world.gateway.last_look.status().looked_at.unwrap() > stored.looked_at);
+    assert!(world.gateway.backend.last_look.status().looked_at.unwrap() > stored.looked_at);
     world.pass_ms(60_000).await;
     assert!(watched(&world).looked_at > stored.looked_at);
-    assert_eq!(*world.gateway.changes.borrow(), changes);
+    assert_eq!(*world.gateway.signals.changes.borrow(), changes);
 }
 
 #[tokio::test]

@@ -340,12 +340,12 @@ impl WatchList for OurTransactions<'_> {
     }
 
     fn unsettled(&self, above: u32) -> Vec<Transaction> {
-        let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        let since = self.gateway.time.now().plus_ms(-FOLLOWED_FOR_MS);
         self.or_note(self.gateway.store.read(|reader| reader.unsettled_transactions(above, since)))
     }
 
     fn is_followed(&self, txid: &Txid) -> bool {
-        let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        let since = self.gateway.time.now().plus_ms(-FOLLOWED_FOR_MS);
         // After a failed read the look fails, whatever the result here is.
         self.or_note(self.gateway.store.read(|reader| reader.is_followed(txid, since)))
     }

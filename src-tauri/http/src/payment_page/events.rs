@@ -64,11 +64,11 @@ async fn follow(
     events: &mpsc::Sender<Result<Event, Infallible>>,
 ) {
     let id = id.to_string();
-    let mut changes = http.app.gateway.changes.subscribe();
+    let mut changes = http.app.gateway.signals.changes.subscribe();
     let mut last_sent = String::new();
     loop {
         changes.borrow_and_update();
-        let at_ms = http.app.gateway.clock.now().ms();
+        let at_ms = http.app.gateway.time.now().ms();
         match load(http, &id).await {
             Ok(Some(view)) => {
                 let fingerprint = view.fingerprint();

@@ -47,5 +47,5 @@ pub fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError>
 }
 
 fn view_of(gateway: &Gateway, row: &PaymentRow, came: Option<Came>) -> View {
-    View::of(row, came, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
+    View::of(row, came, gateway.time.now(), gateway.environment, &gateway.settings.snapshot())
 }

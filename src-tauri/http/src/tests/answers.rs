@@ -212,7 +212,7 @@ async fn a_key_may_need_no_notification_url() {
     let shop = Shop::open().await;
     let without = order_with("notificationUrl", Value::Null);
     assert_eq!(shop.ask(&without).await.fields(), ["notificationUrl"]);
-    let till = make_key(&shop.world.gateway.keys, "till", "shop", true).await;
+    let till = make_key(&shop.world.gateway.access.keys, "till", "shop", true).await;
     let request =
         shop.request(axum::http::Method::POST, super::shop::NEW).header("authorization", till);
     let request = request

@@ -75,7 +75,7 @@ async fn records_and_failures_match_openapi() {
     fits(&description, "BtcTransaction", &page["items"][0]["btcTransactions"][0]);
     fits(&description, "PaginationInfo", &page["paginationInfo"]);
     fits(&description, "Anomaly", &shop.get("/v2/anomalies").await.ok()["items"][0]);
-    let desk = make_key(&shop.world.gateway.keys, "desk", "full", false).await;
+    let desk = make_key(&shop.world.gateway.access.keys, "desk", "full", false).await;
     let asked = json!({ "btcAmount": "0.001", "currency": "USD", "comment": "for you", "notificationUrl": SHOP,
         "address": "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080" });
     let request =

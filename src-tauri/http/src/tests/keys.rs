@@ -35,19 +35,19 @@ async fn make(shop: &Shop, name: &str, own: bool, hosts: &[&str]) -> String {
         own_only: own,
         notify_hosts: tillgate_store::notify_hosts::NotifyHosts::read(&hosts).unwrap(),
     };
-    make_key_of(&shop.world.gateway.keys, request).await
+    make_key_of(&shop.world.gateway.access.keys, request).await
 }
 
 async fn set(shop: &Shop, name: &str, value: &str) {
     let gateway = &shop.world.gateway;
-    let act = Act { actor: "cli", at: gateway.clock.now() };
+    let act = Act { actor: "cli", at: gateway.time.now() };
     gateway.settings.set(&gateway.store, name, value, act).await.unwrap();
 }
 
 #[tokio::test]
 async fn api_keys_do_not_share_idempotency_keys() {
     let shop = Shop::open().await;
-    let stolen = make_key(&shop.world.gateway.keys, "stolen", "shop", false).await;
+    let stolen = make_key(&shop.world.gateway.access.keys, "stolen", "shop", false).await;
     let theirs = ask(&shop, &stolen, Some("order-1"), &order_with("amount", "1.00")).await.ok();
     let ours = ask(&shop, &shop.authorization, Some("order-1"), &order()).await.ok();
     assert_ne!(theirs["paymentId"], ours["paymentId"]);
@@ -124,7 +124,13 @@ async fn a_new_key_sees_no_records_of_a_revoked_key_of_its_name() {
     let shop = Shop::open().await;
     let first = make(&shop, "own", true, &[]).await;
     let made = ask(&shop, &first, None, &order()).await.ok();
-    shop.world.gateway.keys.revoke("own", shop.world.gateway.clock.now(), "cli").await.unwrap();
+    shop.world
+        .gateway
+        .access
+        .keys
+        .revoke("own", shop.world.gateway.time.now(), "cli")
+        .await
+        .unwrap();
     let second = make(&shop, "own", true, &[]).await;
     assert_eq!(
         call(&shop, &second, Method::GET, "/v2/payments/10/0").await.ok()["items"],
@@ -168,7 +174,7 @@ async fn a_key_limited_to_hosts_cannot_name_other_hosts() {
 #[tokio::test]
 async fn a_key_above_its_request_rate_is_refused_and_others_are_not() {
     let shop = Shop::open().await;
-    let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
+    let greedy = make_key(&shop.world.gateway.access.keys, "greedy", "shop", false).await;
     set(&shop, "keyRequestsPerSecond", "1").await;
     let refused = async {
         for made in 0u32.. {
@@ -219,7 +225,7 @@ async fn resends_count_toward_the_request_rate() {
 #[tokio::test]
 async fn the_limit_of_open_payments_applies_to_each_key_alone() {
     let shop = Shop::open().await;
-    let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
+    let greedy = make_key(&shop.world.gateway.access.keys, "greedy", "shop", false).await;
     set(&shop, "keyOpenPayments", "3").await;
     let first = ask(&shop, &greedy, Some("first"), &order()).await;
     for _ in 0..2 {
@@ -260,7 +266,7 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     let shop = Shop::open().await;
     let made = shop.ask(&order()).await.ok();
     let once = ask(&shop, &shop.authorization, Some("k"), &order()).await;
-    shop.world.gateway.disk.set_free_bytes(999_000_000);
+    shop.world.gateway.machine.disk.set_free_bytes(999_000_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
     assert_eq!(ask(&shop, &shop.authorization, Some("k"), &order()).await.body, once.body);
     let id = made["paymentId"].as_str().unwrap();
@@ -283,7 +289,7 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
         told + 1,
         "later changes of the payment are notified"
     );
-    shop.world.gateway.disk.set_free_bytes(1_001_000_000);
+    shop.world.gateway.machine.disk.set_free_bytes(1_001_000_000);
     shop.ask(&order()).await.ok();
     assert_eq!(
         shop.post_empty(&format!("/v2/payments/notify/{id}")).await.ok(),
@@ -295,10 +301,10 @@ async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
 async fn sandbox_calls_need_disk_space_and_count_as_requests() {
     let shop = Shop::open().await;
     let block = || call(&shop, &shop.authorization, Method::POST, "/sandbox/blocks");
-    shop.world.gateway.disk.set_free_bytes(999_000_000);
+    shop.world.gateway.machine.disk.set_free_bytes(999_000_000);
     assert_eq!(block().await.codes(503), ["STORAGE_UNAVAILABLE"]);
     shop.get("/sandbox").await.ok();
-    shop.world.gateway.disk.set_free_bytes(1_001_000_000);
+    shop.world.gateway.machine.disk.set_free_bytes(1_001_000_000);
     block().await.ok();
     set(&shop, "keyRequestsPerSecond", "1").await;
     let refused = async {

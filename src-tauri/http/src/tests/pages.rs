@@ -80,7 +80,7 @@ async fn a_slash_at_the_end_and_a_kept_prefix_show_the_same_page() {
     assert_eq!(open(&shop, &format!("/pay/{id}/")).await.status, StatusCode::OK);
     assert_eq!(open(&shop, &format!("/till/pay/{id}")).await.status, StatusCode::NOT_FOUND);
     let gateway = &shop.world.app.gateway;
-    let act = Act { actor: "cli", at: gateway.clock.now() };
+    let act = Act { actor: "cli", at: gateway.time.now() };
     gateway
         .settings
         .set(&gateway.store, "publicUrl", "https://pay.example:8443/till", act)

@@ -47,7 +47,7 @@ fn id(record: &Value) -> String {
 impl Desk {
     async fn open() -> Self {
         let shop = Shop::open().await;
-        let key = make_key(&shop.world.gateway.keys, "desk", "full", false).await;
+        let key = make_key(&shop.world.gateway.access.keys, "desk", "full", false).await;
         Self { shop, key }
     }
 
@@ -59,7 +59,7 @@ impl Desk {
             own_only,
             notify_hosts: NotifyHosts::default(),
         };
-        make_key_of(&self.shop.world.gateway.keys, request).await
+        make_key_of(&self.shop.world.gateway.access.keys, request).await
     }
 
     async fn post_as(&self, key: &str, path: &str, body: String) -> Answer {
@@ -114,7 +114,7 @@ impl Desk {
 
     async fn set(&self, name: &str, value: &str) {
         let gateway = &self.shop.world.gateway;
-        let act = Act { actor: "cli", at: gateway.clock.now() };
+        let act = Act { actor: "cli", at: gateway.time.now() };
         gateway.settings.set(&gateway.store, name, value, act).await.unwrap();
     }
 

@@ -29,7 +29,7 @@ impl RateSource for Dollars {
 
 async fn set(shop: &Shop, name: &str, value: &str) {
     let gateway = &shop.world.gateway;
-    let act = Act { actor: "cli", at: gateway.clock.now() };
+    let act = Act { actor: "cli", at: gateway.time.now() };
     gateway.settings.set(&gateway.store, name, value, act).await.unwrap();
 }
 
@@ -113,7 +113,7 @@ async fn an_unused_source_is_listed_with_its_quote_and_time() {
 #[tokio::test]
 async fn rates_need_the_permission_to_read_payments() {
     let shop = Shop::open().await;
-    let payer = make_key(&shop.world.gateway.keys, "payer", "payouts.read", false).await;
+    let payer = make_key(&shop.world.gateway.access.keys, "payer", "payouts.read", false).await;
     assert_eq!(shop.get_as(&payer, "/v2/rates").await.codes(403), ["PERMISSION_DENIED"]);
     assert_eq!(shop.get_as("Basic eDp5", "/v2/rates").await.codes(401), ["UNAUTHORIZED"]);
     assert_eq!(shop.post_empty("/v2/rates").await.codes(405), ["METHOD_NOT_ALLOWED"]);

@@ -40,15 +40,15 @@ async fn a_request_without_a_live_key_is_refused() {
         shop.get_as(&good.replace("Basic", scheme), LIST).await.ok();
     }
     shop.get_as(good.trim_end_matches('='), LIST).await.ok();
-    let now = shop.world.gateway.clock.now();
-    shop.world.gateway.keys.revoke("shop", now, "cli").await.unwrap();
+    let now = shop.world.gateway.time.now();
+    shop.world.gateway.access.keys.revoke("shop", now, "cli").await.unwrap();
     shop.get(LIST).await.codes(401);
 }
 
 #[tokio::test]
 async fn a_key_is_limited_to_its_permissions() {
     let shop = Shop::open().await;
-    let keys = &shop.world.gateway.keys;
+    let keys = &shop.world.gateway.access.keys;
     let reader = make_key(keys, "reader", "payments.read", false).await;
     let maker = make_key(keys, "maker", "payments.create", false).await;
     let post = shop

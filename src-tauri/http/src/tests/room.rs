@@ -41,7 +41,7 @@ async fn ask(shop: &Shop, authorization: &str, once: &str, order: &Value) -> Ans
 
 async fn set(shop: &Shop, name: &str, value: &str) {
     let gateway = &shop.world.gateway;
-    let act = Act { actor: "cli:ann", at: gateway.clock.now() };
+    let act = Act { actor: "cli:ann", at: gateway.time.now() };
     gateway.settings.set(&gateway.store, name, value, act).await.unwrap();
 }
 
@@ -53,7 +53,7 @@ fn used_bytes(shop: &Shop) -> u64 {
 /// answer has 1 KiB.
 async fn attempt_in_vain(shop: &Shop, key_id: i64) {
     let store = &shop.world.gateway.store;
-    let (now, server) = (shop.world.gateway.clock.now(), server_of(&url(2_048)));
+    let (now, server) = (shop.world.gateway.time.now(), server_of(&url(2_048)));
     let due = store
         .read(|reader| reader.attempts_at(Turn::First, (key_id, &server), now, 1_000))
         .unwrap();
@@ -79,15 +79,15 @@ async fn attempt_in_vain(shop: &Shop, key_id: i64) {
 #[tokio::test]
 async fn new_records_leave_room_for_the_open_payments_of_all_keys() {
     let shop = Shop::open().await;
-    let keys = shop.world.gateway.keys.live_count();
+    let keys = shop.world.gateway.access.keys.live_count();
     set(&shop, "keyOpenPayments", "100").await;
     let kept = 1_000_000_000 + OPEN_PAYMENT_BYTES * 100 * (keys + 1);
-    shop.world.gateway.disk.set_free_bytes(kept - 1);
+    shop.world.gateway.machine.disk.set_free_bytes(kept - 1);
     assert_eq!(shop.ask(&order()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
-    shop.world.gateway.disk.set_free_bytes(kept);
+    shop.world.gateway.machine.disk.set_free_bytes(kept);
     shop.ask(&order()).await.ok();
 
-    make_key(&shop.world.gateway.keys, "another", "shop", false).await;
+    make_key(&shop.world.gateway.access.keys, "another", "shop", false).await;
     assert_eq!(shop.ask(&order()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
     set(&shop, "keyOpenPayments", "0").await;
     shop.ask(&order()).await.ok();
@@ -97,7 +97,7 @@ async fn new_records_leave_room_for_the_open_payments_of_all_keys() {
 async fn the_largest_payments_use_no_more_than_their_reserved_space() {
     const COUNT: u64 = 40;
     let shop = Shop::open().await;
-    let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
+    let greedy = make_key(&shop.world.gateway.access.keys, "greedy", "shop", false).await;
     let empty = used_bytes(&shop);
     for once in 0..COUNT {
         ask(&shop, &greedy, &once.to_string(), &largest_order()).await.ok();
@@ -108,6 +108,7 @@ async fn the_largest_payments_use_no_more_than_their_reserved_space() {
     let key_id = shop
         .world
         .gateway
+        .access
         .keys
         .list()
         .unwrap()

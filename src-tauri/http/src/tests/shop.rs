@@ -138,7 +138,7 @@ impl Shop {
 
     /// Serves as [`Self::serve`] does, within the test's own limits.
     pub async fn serve_within(world: World, limits: Limits) -> Self {
-        let authorization = make_key(&world.gateway.keys, "shop", "shop", false).await;
+        let authorization = make_key(&world.gateway.access.keys, "shop", "shop", false).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let authority = listener.local_addr().unwrap().to_string();
         let stop = CancellationToken::new();

@@ -45,7 +45,7 @@ async fn a_misspelled_filter_lists_nothing_and_is_named() {
 #[tokio::test]
 async fn every_described_call_names_an_unknown_parameter() {
     let shop = Shop::open().await;
-    let key = make_key(&shop.world.gateway.keys, "desk", "full", false).await;
+    let key = make_key(&shop.world.gateway.access.keys, "desk", "full", false).await;
     let description = shop.get("/v2/openapi.json").await.ok();
     for (path, calls) in description["paths"].as_object().unwrap() {
         let path = path.replace("{limit}/{offset}", "10/0");

@@ -49,10 +49,10 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (sandbox, node) = start_node(folder.path());
     let app = open::open(on_regtest(folder.path())).await.unwrap();
-    assert!(app.gateway.sandbox.is_none());
+    assert!(app.gateway.backend.sandbox.is_none());
     let (ok, why) = chain_check(&app).await;
     assert!(!ok && why.contains("no Bitcoin backend is set"), "{why}");
-    let logged = app.gateway.chain.tip().unwrap_err().to_string();
+    let logged = app.gateway.backend.chain.tip().unwrap_err().to_string();
     assert!(
         !logged.contains("tillgate settings"),
         "the log must name no command, because the command would lack the environment: {logged}"
@@ -64,7 +64,7 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
     app.watcher.look().await.unwrap();
     let height = sandbox.tip().unwrap().height;
-    assert_eq!(app.gateway.last_look.status().tip.unwrap().height, height);
+    assert_eq!(app.gateway.backend.last_look.status().tip.unwrap().height, height);
     assert_eq!(
         chain_check(&app).await,
         (true, format!("the backend answers, its best block is {height}"))
@@ -84,7 +84,7 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     let unset = UnsetSetting { name: "backendPassword".to_owned() };
     dispatch(&app, unset.into(), &Actor::command_line()).await.unwrap();
     assert!(!chain_check(&app).await.0);
-    for kept in std::fs::read_dir(app.gateway.data_dir.path()).unwrap() {
+    for kept in std::fs::read_dir(app.gateway.machine.data_dir.path()).unwrap() {
         let kept = std::fs::read(kept.unwrap().path()).unwrap_or_default();
         let words = node::PASSWORD.as_bytes();
         assert!(
@@ -116,7 +116,10 @@ async fn a_node_whose_zmq_address_is_silent_is_named_and_polled() {
     let status = dispatch(&app, Status {}.into(), &Actor::command_line()).await.unwrap();
     assert!(status["warnings"].to_string().contains("-zmqpubsequence"), "{status}");
     app.watcher.look().await.unwrap();
-    assert_eq!(app.gateway.last_look.status().tip.unwrap().height, sandbox.tip().unwrap().height);
+    assert_eq!(
+        app.gateway.backend.last_look.status().tip.unwrap().height,
+        sandbox.tip().unwrap().height
+    );
 }
 
 #[tokio::test]
@@ -187,11 +190,11 @@ async fn a_wallet_stays_on_the_chain_that_it_was_made_for() {
     drop(app);
     let app = open::open(options(folder.path(), Environment::Test)).await.unwrap();
     run_and_stop(Arc::clone(&app), on_loopback()).await.unwrap();
-    assert!(app.gateway.sandbox.is_none() && app.gateway.wallet.get().is_some());
+    assert!(app.gateway.backend.sandbox.is_none() && app.gateway.wallet.get().is_some());
     let birth = app.gateway.store.read(|reader| reader.birth_height()).unwrap();
     assert_eq!(
         birth,
-        app.gateway.last_look.status().tip.map(|tip| tip.height),
+        app.gateway.backend.last_look.status().tip.map(|tip| tip.height),
         "the wallet is born at the tip, because no address was given before"
     );
     let refused = set(&app, "network", "sandbox").await.unwrap_err();
@@ -307,7 +310,10 @@ async fn if_one_node_is_silent_the_next_is_asked() {
     set(&app, "backendUrl", &format!("http://127.0.0.1:1,{}", node.url())).await.unwrap();
     set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
     app.watcher.look().await.unwrap();
-    assert_eq!(app.gateway.last_look.status().tip.unwrap().height, sandbox.tip().unwrap().height);
+    assert_eq!(
+        app.gateway.backend.last_look.status().tip.unwrap().height,
+        sandbox.tip().unwrap().height
+    );
     assert!(chain_check(&app).await.0);
 }
 
@@ -322,7 +328,7 @@ async fn a_gateway_is_ready_while_its_first_look_waits_for_the_node() {
     node.misbehave(tillgate_nodes::CoreFault::Silent);
     let (shutdown, mut when_ready) = (CancellationToken::new(), None);
     let ready = |_: &Served| {
-        when_ready = Some(app.gateway.last_look.status());
+        when_ready = Some(app.gateway.backend.last_look.status());
         shutdown.cancel();
     };
     run(Arc::clone(&app), on_loopback(), ready, shutdown.clone()).await.unwrap();
@@ -349,7 +355,7 @@ async fn production_without_wallet_and_backend_takes_no_payment() {
     let served = run_and_stop(Arc::clone(&app), on_loopback()).await.unwrap();
     assert!(served.api.ends_with("/v2"));
     assert!(app.gateway.wallet.get().is_none(), "a start makes no production wallet");
-    let why = app.gateway.last_look.status().error.unwrap();
+    let why = app.gateway.backend.last_look.status().error.unwrap();
     assert!(why.message.contains("no Bitcoin backend is set"), "{why}");
     let refused = ask_for_payment(&app.gateway).await.unwrap_err();
     assert!(matches!(refused, CreateError::WalletNotReady(_)), "{refused}");

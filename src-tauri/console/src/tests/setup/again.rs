@@ -168,7 +168,7 @@ async fn a_birthday_above_the_best_block_is_an_error_of_the_look() {
         // `restore` refuses such a birthday unless no backend is set, so `adopt` is called here.
         let new = NewRestore {
             source: RestoreSource::Words,
-            at: world.gateway.clock.now(),
+            at: world.gateway.time.now(),
             birth_height: Some(2_000_000),
             looks_ahead: 20,
             skip: 0,
@@ -181,7 +181,7 @@ async fn a_birthday_above_the_best_block_is_an_error_of_the_look() {
         ));
         assert_ne!(stands(&world).state, RestoreState::Looked);
         assert!(world.gateway.ready_wallet().is_err());
-        let told = world.gateway.last_look.status().error.unwrap();
+        let told = world.gateway.backend.last_look.status().error.unwrap();
         assert!(told.message.contains("another") && !told.message.contains("tillgate"), "{told}");
         restore(&world.gateway, request(&words, 20), BY).await.unwrap();
         looks_to_the_end(&world).await;

@@ -86,7 +86,7 @@ async fn an_address_with_too_long_a_history_blocks_no_restore() {
     stage.electrum().misbehave(ElectrumFault::LongHistory(planted, VERY_MANY));
     let brought = brought(&stage, &words).await;
     assert_eq!((brought.next_address, stage.world().chain_balance()), (42 + 1_000, coins));
-    let warnings = stage.world().gateway.last_look.status().warnings;
+    let warnings = stage.world().gateway.backend.last_look.status().warnings;
     assert!(
         warnings.contains(&StaffWarning::TooLong { is_change: false, index: 20 }),
         "{warnings:?}"

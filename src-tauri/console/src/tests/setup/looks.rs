@@ -80,7 +80,7 @@ async fn an_impossible_restore_is_refused_before_words_are_kept() {
     assert!(matches!(restore(&world.gateway, gap, BY).await, Err(SetupError::Gap(_))));
     assert!(
         !has_wallet(&world)
-            && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none()
+            && world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().is_none()
     );
     let restored = restore(&world.gateway, born(Some("2024-05-31")), BY).await.unwrap();
     assert!(

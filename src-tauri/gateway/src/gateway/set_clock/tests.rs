@@ -80,14 +80,14 @@ impl World {
     /// Moves the clock ahead without a step that the gateway follows, as if it was set while the
     /// gateway was stopped.
     fn is_ahead_by_ms(&self, ms: i64) {
-        self.gateway.clock_offset_ms.fetch_add(ms, SeqCst);
+        self.gateway.time.offset_ms.fetch_add(ms, SeqCst);
     }
 }
 
 /// A shop's request that was answered just now.
 async fn answered_once(world: &World) -> Once {
     let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", "{}");
-    let (first, now) = (once.clone(), world.gateway.clock.now());
+    let (first, now) = (once.clone(), world.gateway.time.now());
     world.gateway.store.write(move |tx| first.store(tx, b"answered", now)).await.unwrap();
     once
 }
@@ -204,7 +204,7 @@ async fn a_forward_step_does_not_shorten_the_quiet_time() {
 #[tokio::test]
 async fn an_approval_in_the_future_counts_until_its_day_is_over() {
     let world = World::new().await;
-    let until = UtcDay::of(world.gateway.clock.now().plus_ms(DAY_MS)).end.iso_seconds();
+    let until = UtcDay::of(world.gateway.time.now().plus_ms(DAY_MS)).end.iso_seconds();
     let is_refused = async || {
         let refused =
             approve(&world.gateway, world.offered_payout(50_000_000).await, staff()).await;
@@ -248,14 +248,14 @@ async fn a_start_warns_of_a_payment_made_in_the_future() {
         LastLook::load(&world.gateway.store)
             .unwrap()
             .status()
-            .stored_ahead_warning(world.gateway.clock.now()),
+            .stored_ahead_warning(world.gateway.time.now()),
         None
     );
     world.is_ahead_by_ms(HOURS_MS);
     let payment = world.payment().await;
     world.is_ahead_by_ms(-HOURS_MS);
     let status = LastLook::load(&world.gateway.store).unwrap().status();
-    let told = status.stored_ahead_warning(world.gateway.clock.now()).unwrap();
+    let told = status.stored_ahead_warning(world.gateway.time.now()).unwrap();
     assert!(told.to_string().contains(&payment.payment.created_at.iso_seconds()), "{told}");
     world.is_ahead_by_ms(HALF_AN_HOUR_MS + MINUTE_MS);
     world.look().await;
@@ -304,7 +304,7 @@ async fn a_start_keeps_the_validity_of_an_offer_under_old_settings() {
     let world = World::new().await;
     let offer = world.offered_payout(50_000).await;
     let valid_until = world.payout(&offer).expires_at;
-    let act = Act { actor: "cli", at: world.gateway.clock.now() };
+    let act = Act { actor: "cli", at: world.gateway.time.now() };
     world
         .gateway
         .settings
@@ -326,9 +326,8 @@ async fn an_idempotency_key_lives_a_day_after_a_mistaken_step() {
     world.look().await;
     clock.is_right_again();
     world.starts_again().await;
-    let prior = || {
-        world.gateway.store.read(|reader| once.prior(reader, world.gateway.clock.now())).unwrap()
-    };
+    let prior =
+        || world.gateway.store.read(|reader| once.prior(reader, world.gateway.time.now())).unwrap();
     assert_eq!(prior(), PriorRequest::Same(b"answered".to_vec()));
     world.pass_ms(2 * DAY_MS).await;
     assert_eq!(prior(), PriorRequest::None);

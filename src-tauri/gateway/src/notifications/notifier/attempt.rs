@@ -43,7 +43,7 @@ impl Drop for AttemptPermit {
             under_way.not_stored(&self.attempted.subject, Instant::now());
         }
         drop(under_way);
-        self.attempts.gateway.notifier_wake.notify_one();
+        self.attempts.gateway.signals.notifier.notify_one();
     }
 }
 
@@ -79,7 +79,7 @@ pub fn start(attempts: &Arc<Attempts>, due: DueNotification, keys: Option<Arc<Si
 async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
     let attempts = Arc::clone(&permit.attempts);
     let gateway = &attempts.gateway;
-    let started_at = gateway.clock.now();
+    let started_at = gateway.time.now();
     let began = Instant::now();
     let client = attempts.clients.through(gateway.settings.snapshot().proxy.as_ref());
     let answer = post::post(
@@ -131,7 +131,12 @@ fn outcome(
     if answer.error.is_none() {
         return Outcome::Delivered;
     }
-    after_failure(attempt, first_due_at, ended_at, jitter_per_mille(gateway.entropy.as_ref()))
+    after_failure(
+        attempt,
+        first_due_at,
+        ended_at,
+        jitter_per_mille(gateway.machine.entropy.as_ref()),
+    )
 }
 
 /// Stores the attempt, and tries again until it succeeds. Otherwise the notification would be sent
@@ -148,7 +153,7 @@ async fn store(gateway: &Gateway, ended: &Ended) {
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2).min(STORE_AGAIN_MAX);
     }
-    gateway.note_change();
+    gateway.signals.note_change();
 }
 
 /// The reason why an attempt could not be stored.
@@ -163,7 +168,7 @@ enum NotStored {
 async fn try_store(gateway: &Gateway, ended: &Ended) -> Result<(), NotStored> {
     let Ended { seq, started_at, duration_ms, outcome, .. } = *ended;
     let delivery = NewDelivery {
-        id: gateway.entropy.id()?,
+        id: gateway.machine.entropy.id()?,
         attempt: ended.attempt,
         started_at,
         duration_ms,

@@ -252,7 +252,7 @@ async fn an_onion_shop_is_reached_through_the_proxy_alone() {
         socks::leading_to(merchant.url.trim_start_matches("http://").trim_end_matches("/hook"))
             .await;
     let gateway = &scene.gateway;
-    let act = Act { actor: "cli", at: gateway.clock.now() };
+    let act = Act { actor: "cli", at: gateway.time.now() };
     gateway.settings.set(&gateway.store, "proxy", &proxy.to_string(), act).await.unwrap();
     for (subject, url) in [(2, "http://shop.onion/notify"), (3, "http://shop.example/notify")] {
         scene.queue(subject, url).await;

@@ -134,10 +134,10 @@ impl Scene {
         patience: Duration,
     ) -> Self {
         let (mut gateway, folder) = world.into_gateway();
-        gateway.clock = clock.clone();
-        gateway.secrets = vault.clone();
+        gateway.time.clock = clock.clone();
+        gateway.machine.secrets = vault.clone();
         let entropy = Arc::new(Tap::default());
-        gateway.entropy = entropy.clone();
+        gateway.machine.entropy = entropy.clone();
         let gateway = Arc::new(gateway);
         let notifier = Notifier::new(Arc::clone(&gateway), patience).unwrap();
         Self { gateway, notifier, clock, vault, entropy, folder, next_id: AtomicU32::new(next_id) }
@@ -203,7 +203,7 @@ impl Scene {
     pub async fn wait(&self, done: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !done(self) {
-                self.gateway.notifier_wake.notified().await;
+                self.gateway.signals.notifier.notified().await;
             }
         };
         tokio::time::timeout(STUCK, waiting).await.expect("`done` should have become true in time");

@@ -184,7 +184,7 @@ async fn run_delivers_queued_notifications_when_it_is_woken() {
     let shutdown = CancellationToken::new();
     let running = tokio::spawn(Arc::clone(&scene.notifier).run(shutdown.clone()));
     scene.queue_many(&[1, 2, 2], &shop.url).await;
-    scene.gateway.notifier_wake.notify_one();
+    scene.gateway.signals.notifier.notify_one();
     shop.has_got(3).await;
     shutdown.cancel();
     running.await.unwrap();

@@ -62,7 +62,7 @@ fn output(tx: &Transaction) -> (OutPoint, u64) {
 
 /// Broadcasts a package as the gateway does.
 fn broadcast(world: &World, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-    world.gateway.chain.broadcast(package)
+    world.gateway.backend.chain.broadcast(package)
 }
 
 async fn mempool(world: &World) -> Value {
@@ -169,7 +169,8 @@ async fn broadcast_faults_affect_the_gateway_and_not_the_customer() {
 #[tokio::test]
 async fn the_fee_estimate_is_set_by_a_fault_and_restored_by_null() {
     let world = World::new().await;
-    let estimate = |world: &World| world.gateway.chain.fee_rates(6).unwrap().estimate.unwrap();
+    let estimate =
+        |world: &World| world.gateway.backend.chain.fee_rates(6).unwrap().estimate.unwrap();
     assert_eq!(estimate(&world), FeeRate::from_sat_per_vb(2).unwrap());
     fault(&world, json!({"feeRate": 321})).await;
     assert_eq!(estimate(&world), FeeRate::from_sat_per_vb(321).unwrap());
@@ -357,7 +358,7 @@ async fn the_chain_port_reports_a_conflicts_height_and_its_end() {
             watch: &Everything,
             scripts: no_scripts(),
         };
-        let view = world.gateway.chain.look(&request).unwrap();
+        let view = world.gateway.backend.chain.look(&request).unwrap();
         let facts = view
             .txs
             .into_iter()

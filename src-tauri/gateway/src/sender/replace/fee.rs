@@ -116,7 +116,7 @@ pub async fn choose(
 /// answer.
 async fn fees_known(gateway: &Arc<Gateway>, target: &Target) -> Option<u64> {
     let (chain, txids) =
-        (Arc::clone(&gateway.chain), target.versions.iter().map(|version| version.txid));
+        (Arc::clone(&gateway.backend.chain), target.versions.iter().map(|version| version.txid));
     let txids: Vec<Txid> = txids.collect();
     let asked = tokio::task::spawn_blocking(move || chain.fees_with_descendants(&txids));
     let told = timeout(FEES_TIMEOUT, asked).await.ok()?.ok()?;

@@ -156,7 +156,7 @@ async fn a_look_precedes_every_signature_after_a_sleep() {
 #[tokio::test]
 async fn a_sleep_while_the_fee_rate_is_asked_for_needs_a_new_look() {
     let (world, payout) = waits_for_the_keyring().await;
-    let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);
+    let clock_offset_ms = Arc::clone(&world.gateway.time.offset_ms);
     let sleeps_ms = AtomicI64::new(3_600_000);
     let twin = twin_paying(&world, &payout);
     let world = world.with_chain(|chain| Arc::new(Asleep { chain, sleeps_ms, clock_offset_ms }));

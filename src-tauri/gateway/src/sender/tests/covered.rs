@@ -19,7 +19,7 @@ const FEW: usize = 5;
 
 /// The gateway with a backend that covers this many scripts in a look.
 fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     let mut made = None;
     let world = world.with_chain(|chain| {
         let by_script = Arc::new(ByScript::new(chain, sandbox));

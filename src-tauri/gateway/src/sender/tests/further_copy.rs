@@ -44,7 +44,7 @@ fn pays_without_change(
     let payee = Payee { script: somebody, amount_sats: amount_sats - 500 };
     let draft = spend::choose(&[payee], &funding, [7; 32]).unwrap();
     assert!(draft.change.is_none());
-    let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let words = world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     spend::sign(&draft, &words, &wallet.keychains).unwrap()
 }
 

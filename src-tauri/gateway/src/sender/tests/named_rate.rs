@@ -124,7 +124,7 @@ async fn a_hold_and_a_locked_keyring_refuse_the_order() {
         "{refused:?}"
     );
     world.lock_keys(false);
-    let now = world.gateway.clock.now();
+    let now = world.gateway.time.now();
     world
         .gateway
         .store

@@ -58,7 +58,7 @@ async fn a_remembered_keyring_refusal_fails_no_overdue_payout() {
 async fn an_attempt_begun_in_time_fails_no_payout_overdue_at_its_end() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
-    let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);
+    let clock_offset_ms = Arc::clone(&world.gateway.time.offset_ms);
     let world = world.with_chain(|chain| {
         Arc::new(Slow { chain, takes_ms: AtomicI64::new(HOUR_MS), clock_offset_ms })
     });
@@ -76,7 +76,7 @@ async fn an_attempt_begun_in_time_fails_no_payout_overdue_at_its_end() {
 #[tokio::test]
 async fn an_approval_time_in_the_future_is_due_at_once() {
     let world = world_with_coins(1).await;
-    let offset_ms = &world.gateway.clock_offset_ms;
+    let offset_ms = &world.gateway.time.offset_ms;
     offset_ms.fetch_add(2 * HOUR_MS, Ordering::SeqCst);
     let payout = world.approved_payout(300_000).await;
     offset_ms.fetch_sub(2 * HOUR_MS, Ordering::SeqCst);

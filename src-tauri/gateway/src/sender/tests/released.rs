@@ -8,7 +8,7 @@ use crate::testing::World;
 use crate::testing::sending::world_with_coins;
 
 async fn hold(world: &World, reason: &'static str) -> Hold {
-    let now = world.gateway.clock.now();
+    let now = world.gateway.time.now();
     world
         .gateway
         .store
@@ -63,7 +63,7 @@ async fn the_text_of_many_reasons_is_bounded_and_changes_with_each() {
     let world = world_with_coins(1).await;
     let mut before = hold(&world, "a first twin").await;
     for number in 0..200 {
-        let now = world.gateway.clock.now();
+        let now = world.gateway.time.now();
         let reason = format!("twin number {number} with a long name");
         world
             .gateway

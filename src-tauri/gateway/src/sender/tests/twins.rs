@@ -182,7 +182,7 @@ fn output_of(tx: &bitcoin::Transaction, sats: u64) -> u32 {
 async fn a_payment_to_unused_change_only_holds_the_sender() {
     let world = world_with_coins(2).await;
     let used = |world: &World| {
-        let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.clock.now());
+        let (settings, now) = (world.gateway.settings.snapshot(), world.gateway.time.now());
         world.gateway.store.read(|reader| limit_now(reader, &settings, now)).unwrap().used_sats
     };
     let (approved, offered) =
@@ -326,7 +326,7 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
         .store
         .read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot()))
         .unwrap();
-    let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let words = world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     let somebody = bitcoin::ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::hash(b"somebody"));
     let payee = Payee { script: somebody, amount_sats: 1_000 };
     let mut line = Vec::new();

@@ -67,7 +67,7 @@ async fn a_payment_confirmed_by_staff_has_the_time_of_acceptance() {
         .set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() })
         .unwrap();
     world.advance_clock_ms(2 * HOUR_MS);
-    let asked_at = world.gateway.clock.now();
+    let asked_at = world.gateway.time.now();
     world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
     assert!(world.reload_payment(&payment.payment.id).payment.confirmed_at.unwrap() >= asked_at);
 }

@@ -107,7 +107,17 @@ async fn another_network_is_refused_and_changes_no_payment() {
     world.customer_pays(&payment, payment.payment.amount_sats);
     world.advance_clock_ms(7_200_000);
     assert!(world.app.watcher.look().await.is_err());
-    assert!(world.gateway.last_look.status().error.unwrap().message.contains("another --data-dir"));
+    assert!(
+        world
+            .gateway
+            .backend
+            .last_look
+            .status()
+            .error
+            .unwrap()
+            .message
+            .contains("another --data-dir")
+    );
     assert_eq!((world.state(&payment), watched(&world)), (New, before));
 }
 
@@ -119,7 +129,7 @@ async fn coins_of_a_lost_chain_are_missing_and_new_ones_are_seen() {
     world.mine(5).await;
     assert_eq!(world.state(&before), Confirmed);
     let (gateway, folder) = world.into_gateway();
-    let file = gateway.data_dir.sandbox();
+    let file = gateway.machine.data_dir.sandbox();
     drop(gateway);
     std::fs::remove_file(file).unwrap();
 
@@ -147,7 +157,7 @@ async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
         });
         world.sandbox().mine(1, true, world.now_ms()).unwrap();
         world.look().await;
-        assert_eq!(world.gateway.last_look.status().clock_warning(), None);
+        assert_eq!(world.gateway.backend.last_look.status().clock_warning(), None);
         let (payment, paid) = (world.payment().await, world.payment().await);
         // The machine resumes, and its clock says that more than an hour has passed.
         world.advance_clock_ms(70 * 60_000);
@@ -156,6 +166,7 @@ async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
         assert!(
             world
                 .gateway
+                .backend
                 .last_look
                 .status()
                 .clock_warning()
@@ -174,7 +185,7 @@ async fn payments_close_under_an_unconfirmed_clock_by_block_or_day() {
         if blocks_come {
             world.sandbox().mine(1, true, world.now_ms()).unwrap();
             world.look().await;
-            assert_eq!(world.gateway.last_look.status().clock_warning(), None);
+            assert_eq!(world.gateway.backend.last_look.status().clock_warning(), None);
             assert_eq!(world.state(&payment), New, "nothing closes within two minutes of a pause");
             world.pass_ms(2 * 60_000).await;
         } else {
@@ -218,7 +229,7 @@ async fn payments_close_by_server_time_when_the_clock_is_days_ahead() {
     world.gateway.refresh_rates().await.unwrap();
     world.look().await;
     assert_eq!(
-        world.gateway.last_look.status().clock_warning(),
+        world.gateway.backend.last_look.status().clock_warning(),
         None,
         "servers confirm the clock without a young block"
     );
@@ -228,7 +239,7 @@ async fn payments_close_by_server_time_when_the_clock_is_days_ahead() {
     world.gateway.refresh_rates().await.unwrap();
     world.look().await;
     assert_eq!(world.state(&payment), New);
-    let warning = world.gateway.last_look.status().clock_warning().unwrap();
+    let warning = world.gateway.backend.last_look.status().clock_warning().unwrap();
     assert!(warning.to_string().contains("4320 minutes ahead of the servers"), "{warning}");
     world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
     world.gateway.refresh_rates().await.unwrap();

@@ -63,7 +63,7 @@ fn spend(world: &World, coin: OutPoint, pays: u64) -> Txid {
         }],
     };
     assert_eq!(
-        world.gateway.chain.broadcast(std::slice::from_ref(&tx)).unwrap(),
+        world.gateway.backend.chain.broadcast(std::slice::from_ref(&tx)).unwrap(),
         Broadcast::Accepted
     );
     tx.compute_txid()
@@ -157,7 +157,7 @@ async fn coins_of_a_lost_chain_are_absent_and_unspent() {
     world.mine(1).await;
     assert!(the_coin(&world).spent_by.is_some());
     let (gateway, folder) = world.into_gateway();
-    let file = gateway.data_dir.sandbox();
+    let file = gateway.machine.data_dir.sandbox();
     drop(gateway);
     std::fs::remove_file(file).unwrap();
     let world = World::in_folder(folder).await;

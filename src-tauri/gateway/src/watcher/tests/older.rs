@@ -52,7 +52,7 @@ fn holds(world: &World) -> bool {
 async fn coins_from_before_an_address_was_given_pay_no_payment() {
     let world = World::new().await;
     world.make_wallet().await;
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     let world = world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)));
     world.look().await;
     // The coin pays an address that this copy does not watch yet.

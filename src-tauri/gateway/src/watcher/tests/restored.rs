@@ -9,7 +9,7 @@ use crate::watcher::restored::{self, Scanned};
 async fn a_backend_of_whole_blocks_ends_a_restore_once_it_covers_all() {
     let world = World::new().await;
     world.make_wallet().await;
-    let (store, at) = (&world.gateway.store, world.gateway.clock.now());
+    let (store, at) = (&world.gateway.store, world.gateway.time.now());
     let restore = world.begins_restore(30, 10).await;
     for (covers_all, state) in [(false, Scanning), (true, Looked)] {
         let scanned = Scanned {

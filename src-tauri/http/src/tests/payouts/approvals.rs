@@ -55,7 +55,7 @@ async fn an_approval_wakes_the_sender() {
     use std::task::{Context, Waker};
     let desk = Desk::open().await;
     let is_woken = || {
-        let notified = pin!(desk.shop.world.gateway.sender_wake.notified());
+        let notified = pin!(desk.shop.world.gateway.sending.wake.notified());
         notified.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     };
     // The new wallet may have woken the sender.

@@ -218,14 +218,15 @@ async fn an_own_key_sees_and_approves_only_its_own_payouts() {
 async fn without_a_wallet_or_disk_space_no_offer_is_made() {
     let world = World::new().await;
     let shop = Shop::serve(world).await;
-    let key = super::super::shop::make_key(&shop.world.gateway.keys, "desk", "full", false).await;
+    let key =
+        super::super::shop::make_key(&shop.world.gateway.access.keys, "desk", "full", false).await;
     let desk = Desk { shop, key };
     assert_eq!(desk.ask(&wish()).await.codes(503), ["WALLET_NOT_READY"]);
     assert_eq!(desk.ask(&wish_with("btcAmount", 0)).await.fields(), ["btcAmount"]);
     desk.shop.world.make_wallet().await;
-    desk.shop.world.gateway.disk.set_free_bytes(999_000_000);
+    desk.shop.world.gateway.machine.disk.set_free_bytes(999_000_000);
     assert_eq!(desk.ask(&wish()).await.codes(503), ["STORAGE_UNAVAILABLE"]);
-    desk.shop.world.gateway.disk.set_free_bytes(1_001_000_000);
+    desk.shop.world.gateway.machine.disk.set_free_bytes(1_001_000_000);
     desk.ask(&wish()).await.ok();
 }
 

@@ -73,7 +73,7 @@ impl History {
         let gateway = &self.world().gateway;
         let mut on_change = 0;
         for version in self.versions().iter().filter(|version| !before.contains(&version.txid)) {
-            let wanted = gateway.chain.fee_rates(6).unwrap().estimate.unwrap();
+            let wanted = gateway.backend.chain.fee_rates(6).unwrap().estimate.unwrap();
             let package =
                 gateway.store.read(|reader| funds::unconfirmed(reader, &version.txid)).unwrap();
             let vsize = package.values().map(|one| one.paid.vsize).sum();

@@ -267,14 +267,14 @@ impl From<BackupError> for CommandError {
 fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreError> {
     let now = machine_now();
     let settings = gateway.settings.snapshot();
-    let fault = backup::nightly_fault(gateway, reader, now)?;
+    let fault = backup::nightly_fault(&gateway.settings, reader, now)?;
     Ok(BackupsView {
         folder: settings.backup_folder.clone(),
         keep: settings.backup_keep,
         passphrase_set_at: reader.backup_passphrase_set_at()?.map(Timestamp::iso_seconds),
         last: reader.last_backup(BackupState::Good)?.as_ref().map(item),
         nightly: reader.nightly_backups()?.iter().map(item).collect(),
-        next_at: backup::due_at(gateway, reader, now)?.map(Timestamp::iso_seconds),
+        next_at: backup::due_at(&gateway.settings, reader, now)?.map(Timestamp::iso_seconds),
         trouble_kind: fault.as_ref().map(WarningKind::from),
         trouble: fault.map(|fault| fault.telling()),
         passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment))

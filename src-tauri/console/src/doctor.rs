@@ -345,7 +345,10 @@ fn alarms(gateway: &Gateway) -> Finding {
 fn backups(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let last = reader.last_backup(BackupState::Good)?;
-        Ok::<_, StoreError>((backup::nightly_fault(gateway, reader, machine_now())?, last))
+        Ok::<_, StoreError>((
+            backup::nightly_fault(&gateway.settings, reader, machine_now())?,
+            last,
+        ))
     };
     let (fault, last) = gateway.store.read(read).map_err(|error| error.to_string())?;
     match (fault, last) {

@@ -1,5 +1,6 @@
 //! The coins that payouts may spend now, and their fee rate. This module writes nothing.
 
+use crate::gateway::WalletSlot;
 use std::collections::BTreeMap;
 
 use bitcoin::{FeeRate, Transaction, Txid};
@@ -192,8 +193,8 @@ pub fn spendable_sats(
     Ok(worth_sats.saturating_add(left_out_sats))
 }
 
-pub fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
-    gateway.wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
+pub fn address_type(wallet: &WalletSlot, settings: &Settings) -> AddressType {
+    wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
 }
 
 /// A coin with its unconfirmed ancestors.

@@ -10,6 +10,7 @@ mod calls;
 mod error;
 mod money;
 
+use crate::gateway::Time;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -53,7 +54,7 @@ pub async fn call(
 pub async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
     let sandbox = Arc::clone(app.gateway.backend.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
     let change = match call {
-        Call::Ask(Question::Status) => return status(&app.gateway, sandbox).await,
+        Call::Ask(Question::Status) => return status(&app.gateway.time, sandbox).await,
         Call::Ask(Question::Outputs { script }) => return outputs(sandbox, script).await,
         Call::Change(change) => change,
     };
@@ -98,7 +99,7 @@ async fn change_and_look(
     }
     match answer {
         Some(txids) => Ok(json!({ "btcTxIds": txids })),
-        None => status(gateway, sandbox).await,
+        None => status(&gateway.time, sandbox).await,
     }
 }
 
@@ -125,7 +126,7 @@ fn make_change(
     let made = |txids: Vec<Txid>| Some(txids.iter().map(Txid::to_string).collect());
     match change {
         Change::Pay { payment, amount_sats, parts, fee_rate_sat_vb, confirmations } => {
-            let (script, amount_sats) = money::to_pay(gateway, &payment, amount_sats)?;
+            let (script, amount_sats) = money::to_pay(&gateway.store, &payment, amount_sats)?;
             let pay = Pay { script, amount_sats, parts, fee_rate_sat_vb, confirmations };
             sandbox.pay(pay, now_ms).map(made).map_err(refused)
         }
@@ -155,7 +156,7 @@ fn make_change(
     }
 }
 
-async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, CallError> {
+async fn status(time: &Time, sandbox: Arc<Sandbox>) -> Result<Value, CallError> {
     let status = tokio::task::spawn_blocking(move || sandbox.status())
         .await
         .map_err(|_| CallError::Interrupted)?
@@ -164,7 +165,7 @@ async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, 
         "height": status.height,
         "tipHash": status.tip_hash.to_string(),
         "mempool": status.mempool.iter().map(Txid::to_string).collect::<Vec<_>>(),
-        "clock": gateway.time.now().iso_millis(),
+        "clock": time.now().iso_millis(),
         "customerAddress": Address::from_script(&status.customer, Network::Regtest).ok().map(|address| address.to_string()),
         "rates": money::rates_object(&status.rates),
         "faults": faults_object(&status.faults),

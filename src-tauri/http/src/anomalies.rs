@@ -86,7 +86,7 @@ pub async fn notify(
     let id = check_resend(&http, &caller, Permission::PaymentsRead, id, body).await?;
     let scope = caller.scope();
     let ids = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
-        resend::anomalies_of(gateway, &id, scope)
+        resend::anomalies_of(&gateway.store, &id, scope)
     })
     .await?;
     let ids = ids.ok_or_else(|| Failure::not_found("anomaly or payment"))?;

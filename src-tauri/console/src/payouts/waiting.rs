@@ -58,7 +58,7 @@ impl Waiting {
             return Ok(Some(Self { why, spendable_sats: 0, settings, now }));
         }
         let fee_rate = funds::fee_rate_known(gateway, &settings);
-        let address_type = funds::address_type(gateway, &settings);
+        let address_type = funds::address_type(&gateway.wallet, &settings);
         let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, address_type)?;
         let needed_sats = reader.waiting_payouts_sats()?;
         if let Some((spendable, needed)) = too_few(spendable_sats, needed_sats) {

@@ -112,7 +112,7 @@ impl Warnings {
         warnings.add(WarningKind::Other, passing.map(Told::telling));
         warnings
             .add(WarningKind::Other, watched.begun_anew(gateway.time.now()).map(|it| it.telling()));
-        if let Some(fault) = backup::nightly_fault(gateway, reader, machine_now())? {
+        if let Some(fault) = backup::nightly_fault(&gateway.settings, reader, machine_now())? {
             warnings.add(WarningKind::from(&fault), [fault.telling()]);
         }
         warnings.add(

@@ -282,7 +282,7 @@ async fn a_discarded_draft_is_gone_and_any_word_may_be_asked_for() {
     }
     assert!(asked.into_iter().eq(1..=12));
     let shown = draft(&world.gateway, WordCount::Twelve).await.unwrap();
-    discard(&world.gateway, &shown.id);
+    discard(&world.gateway.wallet, &shown.id);
     let told = shown.asked.map(|place| shown.words.reveal().split(' ').nth(place - 1).unwrap());
     assert!(matches!(confirm(&world.gateway, &shown.id, told, BY).await, Err(DraftError::Gone)));
 }

@@ -169,7 +169,7 @@ impl Ask for DiscardDraft {
     type Answer = DraftDiscardedView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<DraftDiscardedView, CommandError> {
-        setup::discard(by.gateway(), &self.draft_id);
+        setup::discard(&by.gateway().wallet, &self.draft_id);
         Ok(DraftDiscardedView {})
     }
 }

@@ -141,7 +141,7 @@ impl OtherTypeView {
         restore: &Restore,
     ) -> Result<Option<Self>, StoreError> {
         let sats = reader.other_sats()?;
-        let other = funds::address_type(gateway, &gateway.settings.snapshot()).other();
+        let other = funds::address_type(&gateway.wallet, &gateway.settings.snapshot()).other();
         let view = || Self {
             address_type: other.as_str().to_owned(),
             sum: BtcView::of_sats(sats),
@@ -250,7 +250,7 @@ impl RestoreView {
             percent: percent(&restore, chain_height, to_ask),
             awaits_backend,
             found: restore.unknown,
-            address_type: funds::address_type(gateway, &gateway.settings.snapshot())
+            address_type: funds::address_type(&gateway.wallet, &gateway.settings.snapshot())
                 .as_str()
                 .to_owned(),
             found_nothing: has_found_nothing(reader, &restore)?,

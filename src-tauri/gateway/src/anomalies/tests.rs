@@ -56,7 +56,8 @@ async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
     let filter = AnomalyFilter { payment_id: Some(id), ..AnomalyFilter::default() };
     // The first run is not counted, because it also prepares the statements.
     let resend = async || {
-        let ids = resend::anomalies_of(gateway, &id, RecordScope::Everything).unwrap().unwrap();
+        let ids =
+            resend::anomalies_of(&gateway.store, &id, RecordScope::Everything).unwrap().unwrap();
         resend::resend_anomalies(gateway, &ids).await.unwrap()
     };
     resend().await;

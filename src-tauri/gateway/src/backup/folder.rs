@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_store::Store;
 
 use tillgate_store::backups::FolderRow;
 use tokio::sync::Semaphore;
@@ -31,7 +32,7 @@ pub async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow
     let mut trial = [0; FILE_ID_BYTES];
     gateway.machine.entropy.fill(&mut trial)?;
     let (known, new) = (
-        known_mark(gateway, &folder)?,
+        known_mark(&gateway.store, &folder)?,
         Mark::new(folder.clone(), gateway.machine.entropy.as_ref())?,
     );
     let look = move |folder: &Path| {
@@ -45,8 +46,8 @@ pub async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow
 }
 
 /// The stored mark of a folder; `None` if this folder was not named before.
-pub fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
-    Ok(gateway.store.read(|reader| Mark::known(reader, folder))?)
+pub fn known_mark(store: &Store, folder: &Path) -> Result<Option<Mark>, BackupError> {
+    Ok(store.read(|reader| Mark::known(reader, folder))?)
 }
 
 /// Runs `look` on a folder, with a time limit, because a disk may not answer.

@@ -3,11 +3,14 @@
 //! an error, it gets its final name. So an interrupted backup leaves no file of the final name. The
 //! next backup removes the remains.
 
+use crate::gateway::Backups;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_machine::secrets::SecretStore;
+use tillgate_store::Store;
 
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::machine_now;
@@ -86,7 +89,7 @@ pub async fn make(
     key: KeySource,
     actor: &str,
 ) -> Result<Made, BackupError> {
-    let _turn = turn(gateway).await?;
+    let _turn = turn(&gateway.backups).await?;
     make_in_turn(gateway, place, key, actor).await
 }
 
@@ -103,7 +106,7 @@ pub async fn make_nightly_since(
     actor: &str,
 ) -> Result<Made, BackupError> {
     // The other backup is there, or failed, once this one has its turn.
-    let _turn = turn(gateway).await?;
+    let _turn = turn(&gateway.backups).await?;
     let (last, key_set_at) = gateway.store.read(|reader| {
         Ok::<_, StoreError>((
             reader.last_nightly_backup(BackupState::Good)?,
@@ -138,12 +141,13 @@ pub async fn make_in_turn(
         Place::Folder => {
             let worker = Arc::clone(gateway);
             let path = on_disk(move || place::in_folder(&worker)).await?;
-            let mark = path.parent().map(|folder| known_mark(gateway, folder)).transpose()?;
+            let mark =
+                path.parent().map(|folder| known_mark(&gateway.store, folder)).transpose()?;
             (path, mark.flatten())
         }
     };
     let is_unmarked = is_nightly && mark.is_none();
-    check_key(gateway, &key)?;
+    check_key(&gateway.store, &key)?;
     let mut file_id = [0; FILE_ID_BYTES];
     gateway.machine.entropy.fill(&mut file_id)?;
     note_begun(gateway, &path, file_id, is_nightly, actor).await?;
@@ -153,7 +157,7 @@ pub async fn make_in_turn(
     let job = Job { gateway: Arc::clone(gateway), path, key, file_id, mark };
     let work = tokio::task::spawn_blocking(move || job.work(&|| !stop.is_cancelled()));
     let made = work.await.unwrap_or(Err(BackupError::Panicked));
-    note_ended(gateway, file_id, is_nightly, &made).await?;
+    note_ended(&gateway.store, file_id, is_nightly, &made).await?;
     gateway.signals.note_change();
     if let (true, Ok(made)) = (is_nightly, &made) {
         if is_unmarked && let Err(error) = mark_folder_of(gateway, &made.path).await {
@@ -204,27 +208,26 @@ pub async fn set_passphrase(
 }
 
 /// Waits up to `TURN_WITHIN` for the end of another backup or check, which may be a nightly one.
-pub async fn turn(gateway: &Gateway) -> Result<MutexGuard<'_, ()>, BackupError> {
-    let turn = tokio::time::timeout(TURN_WITHIN, gateway.backups.turn.lock()).await;
+pub async fn turn(backups: &Backups) -> Result<MutexGuard<'_, ()>, BackupError> {
+    let turn = tokio::time::timeout(TURN_WITHIN, backups.turn.lock()).await;
     turn.map_err(|_| BackupError::Busy)
 }
 
 /// Refuses a backup without a passphrase if none was ever set. This is checked before the backup is
 /// noted, because a missing key does not count as a failed backup.
-fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
+fn check_key(store: &Store, key: &KeySource) -> Result<(), BackupError> {
     match key {
         KeySource::Passphrase(_) => Ok(()),
         KeySource::Stored => {
-            let set_at = gateway.store.read(|reader| reader.backup_passphrase_set_at())?;
+            let set_at = store.read(|reader| reader.backup_passphrase_set_at())?;
             set_at.map(drop).ok_or(BackupError::NoPassphrase)
         }
     }
 }
 
 /// The key in the secret store.
-pub fn stored_key(gateway: &Gateway) -> Result<BackupKey, BackupError> {
-    let stored =
-        gateway.machine.secrets.get(Purpose::BackupKey)?.ok_or(BackupError::NoPassphrase)?;
+pub fn stored_key(secrets: &dyn SecretStore) -> Result<BackupKey, BackupError> {
+    let stored = secrets.get(Purpose::BackupKey)?.ok_or(BackupError::NoPassphrase)?;
     BackupKey::from_stored(&stored)
 }
 
@@ -245,7 +248,7 @@ async fn note_begun(
 }
 
 async fn note_ended(
-    gateway: &Gateway,
+    store: &Store,
     file_id: FileId,
     is_nightly: bool,
     made: &Result<Made, BackupError>,
@@ -257,7 +260,7 @@ async fn note_ended(
             (0, Some(Failure { why: error.telling(), missing_mark: error.missing_mark() }))
         }
     };
-    let note = gateway.store.write(move |tx| match failure {
+    let note = store.write(move |tx| match failure {
         None => tx.finish_backup(&file_id, size, at),
         // The person who named a file has read the failure, so it is not stored.
         Some(_) if !is_nightly => tx.forget_backup(&file_id),
@@ -281,7 +284,7 @@ impl Job {
             KeySource::Passphrase(passphrase) => {
                 BackupKey::new(passphrase, gateway.environment, gateway.machine.entropy.as_ref())?
             }
-            KeySource::Stored => stored_key(gateway)?,
+            KeySource::Stored => stored_key(gateway.machine.secrets.as_ref())?,
         };
         let scratch = Scratch::new(gateway.machine.data_dir.path(), &self.file_id)?;
         let (manifest, secrets) = self.copy(scratch.path(), goes_on)?;

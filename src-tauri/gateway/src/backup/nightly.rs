@@ -1,5 +1,6 @@
 //! Nightly backups: when they are started, and their faults.
 
+use crate::settings::LiveSettings;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +84,7 @@ pub async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     }
     // While another backup is being made, whether one is due is not known yet. The next check tries
     // again.
-    let Ok(_turn) = turn(gateway).await else { return };
+    let Ok(_turn) = turn(&gateway.backups).await else { return };
     let due = gateway.store.read(|reader| {
         let is_key_set = reader.backup_passphrase_set_at()?.is_some();
         Ok::<_, StoreError>(
@@ -107,13 +108,11 @@ pub async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
 
 /// Time of the next nightly backup; `None` if none is made.
 pub fn due_at(
-    gateway: &Gateway,
+    settings: &LiveSettings,
     reader: &Reader<'_>,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, StoreError> {
-    if gateway.settings.snapshot().backup_folder.is_none()
-        || reader.backup_passphrase_set_at()?.is_none()
-    {
+    if settings.snapshot().backup_folder.is_none() || reader.backup_passphrase_set_at()?.is_none() {
         return Ok(None);
     }
     Ok(Some(next_at(before(reader)?, now, local_offset_ms(now)).max(now)))
@@ -121,11 +120,11 @@ pub fn due_at(
 
 /// The fault of nightly backups, for staff; `None` if there is none.
 pub fn nightly_fault(
-    gateway: &Gateway,
+    settings: &LiveSettings,
     reader: &Reader<'_>,
     now: Timestamp,
 ) -> Result<Option<NightlyFault>, StoreError> {
-    let Some(folder) = gateway.settings.snapshot().backup_folder.clone() else { return Ok(None) };
+    let Some(folder) = settings.snapshot().backup_folder.clone() else { return Ok(None) };
     if reader.backup_passphrase_set_at()?.is_none() {
         return Ok(Some(NightlyFault::NoPassphrase));
     }

@@ -44,7 +44,7 @@ pub async fn verify(
     file: PathBuf,
     tried: Tried,
 ) -> Result<Verified, BackupError> {
-    let _turn = turn(gateway).await?;
+    let _turn = turn(&gateway.backups).await?;
     tidy::settle_interrupted(gateway).await?;
     let file = place::checked(file)?;
     let stop = CancellationToken::new();
@@ -70,7 +70,7 @@ fn prove(
     let sealed = SealedFile::with_key(file, |recipe| {
         // The recipe includes the salt, so a stored key with another recipe does not open the file.
         let stored = || {
-            stored_key(gateway).and_then(|key| {
+            stored_key(gateway.machine.secrets.as_ref()).and_then(|key| {
                 if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) }
             })
         };

@@ -150,7 +150,7 @@ impl HmacKeys {
                 return None;
             }
         }
-        let loaded = load(&self.gateway, key_id).await;
+        let loaded = load(&self.gateway.machine.secrets, key_id).await;
         let mut last_read = self.last_read();
         match loaded {
             Ok(keys) => {
@@ -205,8 +205,8 @@ pub fn holds_key(keys: &Secret, signing_id: &Id) -> bool {
 }
 
 /// Reads the signing key, and the keys before it.
-async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretError> {
-    let secrets = gateway.machine.secrets.clone();
+async fn load(secrets: &Arc<dyn SecretStore>, signing_id: Id) -> Result<SigningKeys, SecretError> {
+    let secrets = secrets.clone();
     let read =
         blocking(move || Ok::<_, SecretError>(StoredKeys::read(&*secrets)?.from(Some(signing_id))));
     let mut keys = read.await?.into_iter();

@@ -1,6 +1,7 @@
 //! Resends: queues a notification of a record in its present state, for a merchant who missed it.
 
 use std::sync::Arc;
+use tillgate_store::Store;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::notification::SubjectKind;
@@ -80,11 +81,11 @@ pub async fn resend_payout(
 /// # Errors
 /// The database cannot be read.
 pub fn anomalies_of(
-    gateway: &Gateway,
+    store: &Store,
     id: &Id,
     scope: RecordScope,
 ) -> Result<Option<Vec<Id>>, StoreError> {
-    gateway.store.read(|reader| {
+    store.read(|reader| {
         if let Some(row) = reader.anomaly(id)? {
             let with_url = row.notification_url.iter().map(|_| row.anomaly.id).collect();
             return Ok(scope.includes(row.key_id).then_some(with_url));
@@ -139,8 +140,9 @@ pub async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, O
 
 async fn resend_anomalies_of(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     let reading = Arc::clone(gateway);
-    let reading =
-        tokio::task::spawn_blocking(move || anomalies_of(&reading, &id, RecordScope::Everything));
+    let reading = tokio::task::spawn_blocking(move || {
+        anomalies_of(&reading.store, &id, RecordScope::Everything)
+    });
     match reading.await.map_err(|_| StoreError::Closed)?? {
         Some(ids) => Ok(Some(resend_anomalies(gateway, &ids).await?)),
         None => Ok(None),

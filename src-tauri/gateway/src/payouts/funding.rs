@@ -114,7 +114,7 @@ pub fn funding(
     (amount_sats, script): (u64, &Script),
 ) -> Result<Funding, StoreError> {
     let payee = Payee { script: script.to_owned(), amount_sats };
-    let address_type = funds::address_type(gateway, settings);
+    let address_type = funds::address_type(&gateway.wallet, settings);
     let spendable_sats = || funds::spendable_sats(reader, settings, fee_rate, address_type);
     Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type, spendable_sats)
 }
@@ -137,7 +137,7 @@ pub async fn funding_off_thread(
         let _permit = permit;
         let purse = gateway.store.read(|reader| Purse::read(reader, &settings))?;
         let payee = Payee { script, amount_sats };
-        let address_type = funds::address_type(&gateway, &settings);
+        let address_type = funds::address_type(&gateway.wallet, &settings);
         let spendable_sats = || {
             gateway
                 .store
@@ -158,8 +158,12 @@ pub fn most_sats(
     script: &Script,
 ) -> Result<u64, StoreError> {
     let coins = funds::spendable(reader, settings)?;
-    let most_sats =
-        spend::most(script, &coins, fee_rate.capped(), funds::address_type(gateway, settings));
+    let most_sats = spend::most(
+        script,
+        &coins,
+        fee_rate.capped(),
+        funds::address_type(&gateway.wallet, settings),
+    );
     let free_sats = most_sats.saturating_sub(reader.waiting_payouts_sats()?);
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
@@ -174,7 +178,7 @@ pub fn takes_all_coins(
     fee_rate: PayoutFeeRate,
     (amount_sats, fee_sats): (u64, u64),
 ) -> Result<bool, StoreError> {
-    let address_type = funds::address_type(gateway, settings);
+    let address_type = funds::address_type(&gateway.wallet, settings);
     let spendable_sats = funds::spendable_sats(reader, settings, fee_rate, address_type)?;
     let needed_sats =
         reader.waiting_payouts_sats()?.saturating_add(amount_sats).saturating_add(fee_sats);

@@ -1,6 +1,7 @@
 //! The amount that the customer pays, and the sandbox's rates and outputs as JSON.
 
 use std::collections::BTreeMap;
+use tillgate_store::Store;
 
 use bitcoin::ScriptBuf;
 use serde_json::{Map, Value, json};
@@ -10,19 +11,16 @@ use tillgate_machine::field_errors::FieldError;
 use tillgate_sandbox::PaidOutput;
 
 use super::error::{BodyFault, CallError, Missing};
-use crate::gateway::Gateway;
 
 /// The payment's script and the amount to pay in satoshis: the given amount, or the remainder, but
 /// at least the dust limit.
 pub fn to_pay(
-    gateway: &Gateway,
+    store: &Store,
     id: &Id,
     amount_sats: Option<u64>,
 ) -> Result<(ScriptBuf, u64), CallError> {
-    let row = gateway
-        .store
-        .read(|reader| reader.payment(id))?
-        .ok_or_else(|| Missing::Payment(id.to_string()))?;
+    let row =
+        store.read(|reader| reader.payment(id))?.ok_or_else(|| Missing::Payment(id.to_string()))?;
     let amount_sats = match amount_sats {
         Some(amount_sats) => amount_sats,
         None if row.payment.remaining_sats() > 0 => row.payment.asked_sats(),

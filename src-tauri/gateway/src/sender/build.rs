@@ -154,7 +154,7 @@ fn choose_together(
         .iter()
         .map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats })
         .collect();
-    let chosen = spend::choose_most(&payees, funding, seed(gateway)?);
+    let chosen = spend::choose_most(&payees, funding, seed(gateway.machine.entropy.as_ref())?);
     let (draft, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
     let payouts =
         places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();

@@ -1,9 +1,9 @@
 //! A transaction whose coins are chosen.
 
 use bitcoin::FeeRate;
+use tillgate_machine::entropy::Entropy;
 
 use super::error::SendError;
-use crate::gateway::Gateway;
 use crate::wallet::spend::{Draft, FeeWanted, Seed};
 
 /// A chosen transaction, not signed yet.
@@ -16,8 +16,8 @@ pub struct Chosen {
 }
 
 /// Random bytes for the choice of coins.
-pub fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
+pub fn seed(entropy: &dyn Entropy) -> Result<Seed, SendError> {
     let mut seed = [0; 32];
-    gateway.machine.entropy.fill(&mut seed)?;
+    entropy.fill(&mut seed)?;
     Ok(seed)
 }

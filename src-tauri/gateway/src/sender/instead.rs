@@ -3,6 +3,7 @@
 //! mined. If a twin is in the mempool, the fee replaces it there (BIP125).
 
 use std::collections::BTreeMap;
+use tillgate_chain::Chain;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
@@ -103,7 +104,7 @@ impl Replaced {
         if self.paid.is_empty() {
             return fee;
         }
-        fee.replacing(&self.paid).replacing_fees(self.fees_sats(gateway))
+        fee.replacing(&self.paid).replacing_fees(self.fees_sats(gateway.backend.chain.as_ref()))
     }
 
     /// Their fees and sizes.
@@ -112,13 +113,11 @@ impl Replaced {
     }
 
     /// The sum of their fees. Asks the backend, which may know further descendants. Blocks.
-    pub fn fees_sats(&self, gateway: &Gateway) -> u64 {
+    pub fn fees_sats(&self, chain: &dyn Chain) -> u64 {
         let known_sats = self.paid.iter().fold(0u64, |sum, paid| sum.saturating_add(paid.fee_sats));
         // Without an answer the fee may be too low. Then the backend's refusal names the needed
         // fee.
-        let told = |root: &Txid| {
-            gateway.backend.chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0)
-        };
+        let told = |root: &Txid| chain.fees_with_descendants(&[*root]).ok().flatten().unwrap_or(0);
         let told_sats = self.roots.iter().map(told).fold(0u64, u64::saturating_add);
         known_sats.max(told_sats)
     }
@@ -156,7 +155,7 @@ pub fn choose(
     let payees = [Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }];
     let with_theirs: Vec<SpendableCoin> = funding.optional.iter().chain(coins).copied().collect();
     let funding = Funding { required, fee, ..*funding };
-    let seed = seed(gateway)?;
+    let seed = seed(gateway.machine.entropy.as_ref())?;
     let draft = spend::choose(&payees, &funding, seed)
         .or_else(|_| spend::choose(&payees, &Funding { optional: &with_theirs, ..funding }, seed))
         .map_err(|error| Unsent::Obstacle(error.into()))?;

@@ -174,7 +174,7 @@ fn choose_now(
         tip_height,
     };
     let payee = Payee { script: payout.script.clone(), amount_sats: payout.amount_sats };
-    let draft = spend::choose(&[payee], &funding, seed(gateway)?)
+    let draft = spend::choose(&[payee], &funding, seed(gateway.machine.entropy.as_ref())?)
         .map_err(|error| NamedRateError::Obstacle(error.telling()))?;
     let told = NamedRateFee {
         fee_sats: draft.fee_sats,

@@ -1,6 +1,7 @@
 //! A draft of a wallet: its words were shown, but no wallet was made. They stay in memory only
 //! until the user has repeated two of them.
 
+use crate::gateway::WalletSlot;
 use std::sync::Arc;
 
 use tillgate_machine::secrets::Purpose;
@@ -34,7 +35,7 @@ pub enum DraftError {
 /// # Errors
 /// There is a wallet already, there are no random bytes, or the secret store refuses.
 pub async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<WordsDraft, SetupError> {
-    refuse_second(gateway)?;
+    refuse_second(&gateway.store)?;
     let asking = Arc::clone(gateway);
     let kept = move || asking.machine.secrets.get(Purpose::WalletMnemonic);
     let kept = tokio::task::spawn_blocking(kept).await.map_err(|_| SetupError::Interrupted)??;
@@ -84,6 +85,6 @@ pub async fn confirm(
 }
 
 /// Wipes the words of a draft that is no longer needed.
-pub fn discard(gateway: &Gateway, id: &str) {
-    gateway.wallet.drafts.forget(id);
+pub fn discard(wallet: &WalletSlot, id: &str) {
+    wallet.drafts.forget(id);
 }

@@ -1,6 +1,8 @@
 //! Makes the wallet from new, kept or known words.
 
 use std::sync::Arc;
+use tillgate_machine::secrets::SecretStore;
+use tillgate_store::Store;
 
 use tillgate_machine::fail_points::{self, Point};
 use tillgate_machine::secrets::{Purpose, Secret};
@@ -23,10 +25,10 @@ pub const CREATED: &str = "wallet create";
 /// There is a wallet already, or the secret store failed.
 pub async fn keep_words(gateway: &Arc<Gateway>, count: WordCount) -> Result<Secret, SetupError> {
     let _one_at_a_time = gateway.wallet.setup.lock().await;
-    refuse_second(gateway)?;
+    refuse_second(&gateway.store)?;
     let words = mnemonic::new(gateway.machine.entropy.as_ref(), count)?;
     let storing = Arc::clone(gateway);
-    let store = move || store_words(&storing, Words::New(words));
+    let store = move || store_words(storing.machine.secrets.as_ref(), Words::New(words));
     tokio::task::spawn_blocking(store).await.map_err(|_| SetupError::Interrupted)?
 }
 
@@ -68,9 +70,9 @@ pub async fn adopt(
     actor: &str,
 ) -> Result<Option<Restore>, SetupError> {
     let _one_at_a_time = gateway.wallet.setup.lock().await;
-    refuse_second(gateway)?;
+    refuse_second(&gateway.store)?;
     let storing = Arc::clone(gateway);
-    let store = move || store_words(&storing, words);
+    let store = move || store_words(storing.machine.secrets.as_ref(), words);
     let words = tokio::task::spawn_blocking(store).await.map_err(|_| SetupError::Interrupted)??;
     let address_type = gateway.settings.snapshot().address_type;
     let descriptors = Descriptors::derive(&words, gateway.network, address_type)?;
@@ -99,23 +101,21 @@ pub async fn adopt(
     Ok(made)
 }
 
-pub fn refuse_second(gateway: &Gateway) -> Result<(), SetupError> {
-    if gateway.store.read(|reader| reader.has_wallet())? { Err(SetupError::Exists) } else { Ok(()) }
+pub fn refuse_second(store: &Store) -> Result<(), SetupError> {
+    if store.read(|reader| reader.has_wallet())? { Err(SetupError::Exists) } else { Ok(()) }
 }
 
 /// Puts the words into the secret store, unless it holds words already; returns the words to use.
 /// Blocks the thread.
-fn store_words(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
-    let there = gateway.machine.secrets.get(Purpose::WalletMnemonic)?;
+fn store_words(secrets: &dyn SecretStore, words: Words) -> Result<Secret, SetupError> {
+    let there = secrets.get(Purpose::WalletMnemonic)?;
     match (there, words) {
         (Some(there), Words::New(_) | Words::Kept) => Ok(there),
         (None, Words::Kept) => Err(SetupError::NoWords),
         (Some(there), Words::Known(words)) if there.reveal() == words.reveal() => Ok(words),
-        (Some(_), Words::Known(_)) => {
-            Err(SetupError::OtherWords(gateway.machine.secrets.describe()))
-        }
+        (Some(_), Words::Known(_)) => Err(SetupError::OtherWords(secrets.describe())),
         (None, Words::New(words) | Words::Known(words)) => {
-            gateway.machine.secrets.set(Purpose::WalletMnemonic, &words)?;
+            secrets.set(Purpose::WalletMnemonic, &words)?;
             Ok(words)
         }
     }

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_store::Store;
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Transaction, Txid};
@@ -131,7 +132,7 @@ impl Ancestors {
             began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
         let asked: Vec<(Txid, bool)> =
             lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
-        store(gateway, settled, lines).await?;
+        store(&gateway.store, settled, lines).await?;
         for (txid, is_whole) in asked {
             let before = self.asked.insert(txid, (!is_whole).then_some(tip.hash));
             if !is_whole && before.is_none() {
@@ -184,14 +185,14 @@ impl Ancestors {
 }
 
 async fn store(
-    gateway: &Gateway,
+    store: &Store,
     settled: Vec<Txid>,
     lines: BTreeMap<Txid, Line>,
 ) -> Result<(), StoreError> {
     if settled.is_empty() && lines.values().all(|line| line.ancestors.is_empty()) {
         return Ok(());
     }
-    let store = move |tx: &Tx<'_>| {
+    let kept = move |tx: &Tx<'_>| {
         settled.iter().try_for_each(|txid| tx.forget_ancestors_of(txid))?;
         for (txid, line) in &lines {
             if !tx.keep_ancestors(txid, &line.ancestors)? {
@@ -200,7 +201,7 @@ async fn store(
         }
         Ok::<_, StoreError>(())
     };
-    gateway.store.write(store).await
+    store.write(kept).await
 }
 
 const fn may_have_unconfirmed_ancestors(facts: &TxFacts) -> bool {

@@ -197,7 +197,7 @@ impl AskedScripts {
 
 /// Reads the hot scripts again, once all addresses ahead are derived.
 pub fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
-    wait_until_known_ahead(gateway)?;
+    wait_until_known_ahead(&gateway.wallet)?;
     let mark = gateway.backend.hot.mark();
     let wallet = gateway.wallet.get();
     let wallet = wallet.as_deref();

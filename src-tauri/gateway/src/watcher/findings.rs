@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use tillgate_chain::Chain;
 
 use bitcoin::{OutPoint, ScriptBuf, Txid};
 use tillgate_chain::{
@@ -106,7 +107,7 @@ pub fn take(
     closing: Closing,
 ) -> Result<Findings, WatchError> {
     let cursor = watched.map(|watched| &watched.cursor);
-    let chain = identity(gateway, cursor)?;
+    let chain = identity(gateway.backend.chain.as_ref(), cursor)?;
     let (birth_height, restore) = gateway.store.read(|reader| {
         Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?))
     })?;
@@ -201,7 +202,8 @@ pub fn take(
         })?;
         if needs_estimate {
             let hears = closing.is_none_or(|(closing, _)| closing.hears(at));
-            zero_conf = if hears { accepted_rate(gateway) } else { ZeroConf::Never };
+            zero_conf =
+                if hears { accepted_rate(gateway.backend.chain.as_ref()) } else { ZeroConf::Never };
         }
     }
     let unreported = if view.more {
@@ -242,15 +244,15 @@ pub fn take(
 
 /// The fee rate from which transactions are accepted unconfirmed: the estimate for [`SOON_BLOCKS`].
 /// The shop is told of an arrival before this question, and even if it has no answer.
-fn accepted_rate(gateway: &Gateway) -> ZeroConf {
-    let rates = gateway.backend.chain.fee_rates(SOON_BLOCKS);
+fn accepted_rate(chain: &dyn Chain) -> ZeroConf {
+    let rates = chain.fee_rates(SOON_BLOCKS);
     let rates = rates.inspect_err(|error| tracing::debug!(%error, "no estimate of the fee rate"));
     rates.ok().and_then(|rates| rates.estimate).map_or(ZeroConf::Never, ZeroConf::From)
 }
 
 /// The chain of the backend, which must be on the database's network.
-fn identity(gateway: &Gateway, cursor: Option<&Cursor>) -> Result<Identity, WatchError> {
-    let found = gateway.backend.chain.identity()?;
+fn identity(chain: &dyn Chain, cursor: Option<&Cursor>) -> Result<Identity, WatchError> {
+    let found = chain.identity()?;
     match cursor {
         Some(Cursor { chain: known, .. }) if known.genesis != found.genesis => {
             Err(WatchError::OtherNetwork { known: known.genesis, found: found.genesis })
@@ -338,7 +340,7 @@ fn note_catching_up(
     restore: Option<&Restore>,
 ) -> Result<(), WatchError> {
     if restore.is_some() {
-        restored::check_not_stopped(gateway)?;
+        restored::check_not_stopped(&gateway.store)?;
     }
     gateway.backend.last_look.note_catching_up(CatchingUp {
         from_height: birth_height.unwrap_or(0),

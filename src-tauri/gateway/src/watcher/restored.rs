@@ -6,6 +6,7 @@ mod hold;
 pub use hold::HeldAfterScan;
 use std::collections::HashSet;
 use std::sync::Arc;
+use tillgate_store::Store;
 
 use bitcoin::ScriptBuf;
 use tillgate_chain::{Covered, Sees};
@@ -134,8 +135,8 @@ pub const fn begins_at_birth(restore: Option<&Restore>) -> bool {
 }
 
 /// Fails if staff stopped the scan.
-pub fn check_not_stopped(gateway: &Gateway) -> Result<(), WatchError> {
-    match gateway.store.read(|reader| reader.dangerous_restore())? {
+pub fn check_not_stopped(store: &Store) -> Result<(), WatchError> {
+    match store.read(|reader| reader.dangerous_restore())? {
         Some(Restore { state: RestoreState::Stopped, .. }) => Err(WatchError::Stopped),
         Some(_) | None => Ok(()),
     }

@@ -1,6 +1,7 @@
 //! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and
 //! spends of our coins. This module writes nothing.
 
+use crate::gateway::WalletSlot;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -61,7 +62,7 @@ pub struct OurTransactions<'a> {
 
 impl<'a> OurTransactions<'a> {
     pub fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
-        wait_until_known_ahead(gateway)?;
+        wait_until_known_ahead(&gateway.wallet)?;
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
         let (error, is_interrupted) = (Cell::new(None), Cell::new(false));
@@ -355,8 +356,8 @@ impl WatchList for OurTransactions<'_> {
 ///
 /// # Errors
 /// Fails when they cannot be derived, because the program is stopping.
-pub fn wait_until_known_ahead(gateway: &Gateway) -> Result<(), WatchError> {
-    match gateway.wallet.get().is_none_or(|wallet| wallet.addresses.wait_until_known_ahead()) {
+pub fn wait_until_known_ahead(wallet: &WalletSlot) -> Result<(), WatchError> {
+    match wallet.get().is_none_or(|wallet| wallet.addresses.wait_until_known_ahead()) {
         true => Ok(()),
         false => Err(WatchError::Interrupted),
     }

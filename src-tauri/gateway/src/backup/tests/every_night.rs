@@ -6,7 +6,7 @@ fn fault_of(world: &World, now: Timestamp) -> String {
     let gateway = &world.gateway;
     gateway
         .store
-        .read(|reader| nightly_fault(gateway, reader, now))
+        .read(|reader| nightly_fault(&gateway.settings, reader, now))
         .unwrap()
         .map(|told| told.to_string())
         .unwrap_or_default()
@@ -93,8 +93,11 @@ async fn the_mount_point_of_an_unplugged_disk_takes_no_backup() {
         told.contains("its disk is not connected") && told.contains("the last good backup is of"),
         "{told}"
     );
-    let kind =
-        world.gateway.store.read(|reader| nightly_fault(&world.gateway, reader, night(0))).unwrap();
+    let kind = world
+        .gateway
+        .store
+        .read(|reader| nightly_fault(&world.gateway.settings, reader, night(0)))
+        .unwrap();
     assert!(matches!(kind, Some(NightlyFault::Failed { is_other_folder: true, .. })), "{kind:?}");
     let told = fault_of(&world, night(0));
     assert!(
@@ -120,8 +123,11 @@ async fn the_mount_point_of_an_unplugged_disk_takes_no_backup() {
     nightly::once(&world.gateway, night(3)).await;
     assert_eq!(names(&folder), Vec::<String>::new());
     name_folder(&world, &folder).await;
-    let kind =
-        world.gateway.store.read(|reader| nightly_fault(&world.gateway, reader, night(0))).unwrap();
+    let kind = world
+        .gateway
+        .store
+        .read(|reader| nightly_fault(&world.gateway.settings, reader, night(0)))
+        .unwrap();
     assert!(
         matches!(kind, Some(NightlyFault::Failed { is_other_folder: false, .. })),
         "a folder that was just named is reported as another folder: {kind:?}"

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_machine::entropy::Entropy;
 
 use tillgate_domain::notification::{Outcome, after_failure};
 use tillgate_domain::time::Timestamp;
@@ -99,7 +100,8 @@ async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<A
     // Otherwise the jump could make this attempt the last, without an attempt after the jump.
     let ended_at = started_at.plus_ms(duration_ms);
     let attempt = due.attempts.saturating_add(1);
-    let outcome = outcome(gateway, &answer, attempt, due.first_due_at, ended_at);
+    let outcome =
+        outcome(gateway.machine.entropy.as_ref(), &answer, attempt, due.first_due_at, ended_at);
     let error = answer.error.clone();
     store(gateway, &Ended { seq: due.seq, attempt, started_at, duration_ms, answer, outcome })
         .await;
@@ -122,7 +124,7 @@ const fn responsiveness(answer: &Answer) -> Responsiveness {
 }
 
 fn outcome(
-    gateway: &Gateway,
+    entropy: &dyn Entropy,
     answer: &Answer,
     attempt: u32,
     first_due_at: Timestamp,
@@ -131,12 +133,7 @@ fn outcome(
     if answer.error.is_none() {
         return Outcome::Delivered;
     }
-    after_failure(
-        attempt,
-        first_due_at,
-        ended_at,
-        jitter_per_mille(gateway.machine.entropy.as_ref()),
-    )
+    after_failure(attempt, first_due_at, ended_at, jitter_per_mille(entropy))
 }
 
 /// Stores the attempt, and tries again until it succeeds. Otherwise the notification would be sent

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_chain::Chain;
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
@@ -104,7 +105,7 @@ pub async fn choose(
     kind: Kind,
     rate: PayoutFeeRate,
 ) -> Result<(Replacement, Target), ReplaceError> {
-    let known_sats = fees_known(gateway, &target).await;
+    let known_sats = fees_known(&gateway.backend.chain, &target).await;
     let gateway = Arc::clone(gateway);
     let choose = move || {
         choose_now(&gateway, &target, kind, rate, known_sats).map(|chosen| (chosen, target))
@@ -114,9 +115,8 @@ pub async fn choose(
 
 /// The backend's sum of the fees of all transactions that would be replaced; `None` if it does not
 /// answer.
-async fn fees_known(gateway: &Arc<Gateway>, target: &Target) -> Option<u64> {
-    let (chain, txids) =
-        (Arc::clone(&gateway.backend.chain), target.versions.iter().map(|version| version.txid));
+async fn fees_known(chain: &Arc<dyn Chain>, target: &Target) -> Option<u64> {
+    let (chain, txids) = (Arc::clone(chain), target.versions.iter().map(|version| version.txid));
     let txids: Vec<Txid> = txids.collect();
     let asked = tokio::task::spawn_blocking(move || chain.fees_with_descendants(&txids));
     let told = timeout(FEES_TIMEOUT, asked).await.ok()?.ok()?;
@@ -139,7 +139,7 @@ fn choose_now(
     let twins = gateway
         .store
         .read(|reader| Replaced::spending(reader, &reader.inputs_of_batch(target.batch_seq)?))?;
-    let twins_sats = twins.fees_sats(gateway);
+    let twins_sats = twins.fees_sats(gateway.backend.chain.as_ref());
     let (required, optional, tip_height, change_index, (fee, pays_for_strangers)) =
         gateway.store.read(|reader| {
             let change =
@@ -183,7 +183,7 @@ fn draft(
     kind: Kind,
     funding: &Funding<'_>,
 ) -> Result<(Draft, Vec<i64>), ReplaceError> {
-    let seed = seed(gateway)?;
+    let seed = seed(gateway.machine.entropy.as_ref())?;
     let (draft, payouts) = match kind {
         Kind::HigherFee { .. } => {
             let payee = |row: &PayoutRow| Payee {

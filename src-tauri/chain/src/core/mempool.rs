@@ -10,7 +10,7 @@ use super::blocks::Synced;
 use super::notices::Notices;
 use super::results::RawMempool;
 use super::rpc::{RawResult, Refused, Rpc, call, typed};
-use super::state::{Listed, MempoolSnapshot, State};
+use super::state::{MempoolSnapshot, State};
 use crate::checks::conflicts::parents_first;
 use crate::checks::errors::tip_changed;
 use crate::port::{ChainDown, WatchList};
@@ -25,13 +25,11 @@ const BATCH: usize = 50;
 /// Core's code for a missing transaction.
 const NOT_FOUND: i64 = -5;
 
-/// Whether this look must list the mempool. Looks that follow a list within less than a second were
-/// woken by notices, and need a list only if [`announces_ours`].
+/// Whether this look must list the mempool. A look within a second of a list was woken by a notice,
+/// and needs a list only if [`announces_ours`].
 pub fn is_due(state: &State, synced: &Synced, notices: Option<&Notices>) -> bool {
-    let is_recent = |last: &Listed, notices: &Notices| {
-        last.tip == synced.tip.hash && last.at.elapsed() < notices.listed_every()
-    };
-    !state.listed.zip(notices).is_some_and(|(last, notices)| is_recent(&last, notices))
+    let (Some(last), Some(notices)) = (state.listed, notices) else { return true };
+    last.tip != synced.tip.hash || last.at.elapsed() >= notices.listed_every()
 }
 
 /// Whether notices announce an unread transaction of the mempool that is ours or conflicts with
@@ -44,15 +42,11 @@ pub fn announces_ours(
     notices: Option<&Notices>,
 ) -> Result<bool, ChainDown> {
     let hints = notices.map(Notices::take).unwrap_or_default();
-    let new: Vec<Txid> = hints.into_iter().filter(|txid| !state.is_settled(txid)).collect();
-    let (found, needed) = (transactions(rpc, &new)?, state.needed());
+    let new = hints.into_iter().filter(|txid| !state.is_settled(txid)).collect();
+    let (found, needed) = (transactions(rpc, &in_mempool(rpc, &new)?)?, state.needed());
     let conflicts =
         |tx: &Transaction| tx.input.iter().any(|it| needed.contains_key(&it.previous_output));
-    let concern =
-        parents_first(found, |tx| tx).into_iter().filter(|tx| watch.concerns(tx) || conflicts(tx));
-    // A node with a transaction index finds mined transactions too.
-    let ours = in_mempool(rpc, &concern.map(|tx| tx.compute_txid()).collect())?;
-    Ok(!ours.is_empty())
+    Ok(parents_first(found, |tx| tx).iter().any(|tx| watch.concerns(tx) || conflicts(tx)))
 }
 
 /// Lists the mempool, and reads its new transactions. The best block must be that of `synced`.

@@ -156,8 +156,8 @@ async fn notices_of_another_node_cause_no_list_of_the_mempool() {
     look_by_itself(&stage).await;
     node.misbehave_over_zmq(ZmqFault::OtherNode);
     world.customer_pays(&payment, payment.payment.amount_sats);
-    let (lists, read) = (node.asked("getrawmempool"), node.asked("getrawtransaction"));
-    look_until(&stage, || node.asked("getrawtransaction") > read).await;
+    let (lists, entries) = (node.asked("getrawmempool"), node.asked("getmempoolentry"));
+    look_until(&stage, || node.asked("getmempoolentry") > entries).await;
     assert_eq!((node.asked("getrawmempool"), world.state(&payment)), (lists, New));
     look_by_itself(&stage).await;
     assert_eq!(world.state(&payment), Unconfirmed, "the list shows the truth");

@@ -86,9 +86,7 @@ impl CoreChain {
     /// Makes the next look ask for the whole mempool, like a look without a notice.
     #[cfg(any(test, feature = "testing"))]
     pub fn list_next(&self) {
-        if let Some(pool) = &mut self.state.lock().pool {
-            pool.age();
-        }
+        self.state.lock().listed = None;
     }
 
     #[cfg(any(test, feature = "testing"))]

@@ -109,8 +109,8 @@ pub enum Covered {
     Everything,
     /// At least these scripts. The server was asked about each after the look started, or notifies
     /// of each and has answered a call since. Scripts outside [`Scripts::required`] may be missing.
-    /// The set has no meaning while [`LookAnswer::more`] is set. It is empty if a backend that
-    /// [`Sees::Everything`] relied on recent notices.
+    /// The set has no meaning while [`LookAnswer::more`] is set. It is empty for a backend that
+    /// [`Sees::Everything`], if a notice made it look between its regular looks.
     Scripts(HashSet<ScriptBuf>),
 }
 

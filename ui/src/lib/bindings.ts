@@ -4801,11 +4801,7 @@ export const VALUES = {
   /** the operating system gave no random bytes */
   NO_ENTROPY: [],
   /** nothing is heard of the node at {url} ({why}): see that it runs with -zmqpubsequence set to this address, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later */
-  NO_NOTICES_DISCONNECTED: ["url", "why"],
-  /** the notices at {url} do not match the first node in backendUrl: set backendZmq to that node's -zmqpubsequence, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later */
-  NO_NOTICES_OTHER_NODE: ["url"],
-  /** the node changed, but sent no notice at {url}: see that it runs with -zmqpubsequence set to this address, and not only with other -zmqpub options, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later */
-  NO_NOTICES_SILENT: ["url"],
+  NO_NOTICES: ["url", "why"],
   /** the sources disagree by more than 5 % */
   NO_RATE_DISAGREEMENT: [],
   /** the quote of {sourceName} jumped by more than 20 % in a minute, and no other source agrees yet */

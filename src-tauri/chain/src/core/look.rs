@@ -8,15 +8,16 @@ use bitcoin::{Network, OutPoint, Transaction, Txid};
 use serde_json::json;
 use tillgate_domain::chain::{Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
+use tokio::time::Instant;
 
 use super::blocks::{self, Synced};
 use super::linked_headers::link;
 use super::notices::Notices;
 use super::resume::{self, Resumed};
 use super::rpc::{Rpc, call};
-use super::state::State;
+use super::state::{Listed, State};
 use super::{mempool, unconfirmed};
-use crate::checks::conflicts::{Facts, needs};
+use crate::checks::conflicts::Facts;
 use crate::checks::errors::{behind, tip_changed};
 use crate::checks::header_rules;
 use crate::checks::token::{BlockId, answer_number, work_as_u128};
@@ -27,6 +28,13 @@ const BLOCKS_MAX: u32 = 100;
 
 /// With this many of our transactions, an answer reads no further block.
 const TXS_MAX: usize = 500;
+
+/// The part of an answer that comes from the mempool.
+struct MempoolPart {
+    txs: Vec<TxFacts>,
+    more: bool,
+    covered: Covered,
+}
 
 pub fn look(
     rpc: &Rpc,
@@ -49,16 +57,9 @@ pub fn look(
         if let Some(token) = state.token.as_ref().filter(|token| token.is_behind()) {
             return Err(behind("node", last.height, state.before.as_ref().unwrap_or(token)));
         }
-        let mut pool = mempool::read(rpc, state, request.watch, &synced, notices)?;
-        more = pool.more;
-        if !pool.is_fresh {
-            // Notices may be late or incomplete, so this look decides no deadline.
-            covered = Covered::Scripts(HashSet::new());
-        }
-        if !more {
-            txs.extend(unconfirmed::changed(rpc, state, &mut pool, &synced, request.watch)?);
-        }
-        state.pool = pool.kept();
+        let mempool = read_mempool(rpc, state, request.watch, &synced, notices)?;
+        txs.extend(mempool.txs);
+        (more, covered) = (mempool.more, mempool.covered);
         if !txs.is_empty()
             && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))?
                 != synced.tip.hash
@@ -86,6 +87,32 @@ pub fn look(
     })
 }
 
+/// Lists the mempool if this look is due, or if notices announce a transaction of ours.
+fn read_mempool(
+    rpc: &Rpc,
+    state: &mut State,
+    watch: &dyn WatchList,
+    synced: &Synced,
+    notices: Option<&Notices>,
+) -> Result<MempoolPart, ChainDown> {
+    let (is_due, at) = (mempool::is_due(state, synced, notices), Instant::now());
+    // Notices may be late or false, so a look that is not due decides no deadline.
+    let covered = if is_due { Covered::Everything } else { Covered::Scripts(HashSet::new()) };
+    if !is_due && !mempool::announces_ours(rpc, state, watch, notices)? {
+        return Ok(MempoolPart { txs: Vec::new(), more: false, covered });
+    }
+    let mut pool = mempool::list(rpc, state, watch, synced)?;
+    if pool.more {
+        state.listed = None;
+        return Ok(MempoolPart { txs: Vec::new(), more: true, covered });
+    }
+    if is_due {
+        state.listed = Some(Listed { at, tip: synced.tip.hash });
+    }
+    let txs = unconfirmed::changed(rpc, state, &mut pool, synced, watch)?;
+    Ok(MempoolPart { txs, more: false, covered })
+}
+
 /// Reads blocks up to the best one, as far as one answer allows, and returns our transactions in
 /// them.
 fn read_blocks(
@@ -103,7 +130,7 @@ fn read_blocks(
     if last.height >= until {
         return Ok(txs);
     }
-    let needed = needed(state);
+    let needed = state.needed();
     let heights = last.height.saturating_add(1)..=until;
     let hashes = blocks::hashes(rpc, heights.clone())?;
     for (height, hash) in heights.zip(hashes) {
@@ -138,15 +165,6 @@ fn first_of_period(
         return Ok(None);
     };
     Ok(link(rpc, network, from, last)?.at(from).copied())
-}
-
-/// Each output that our unconfirmed transactions and their ancestors spend, with its spenders.
-fn needed(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
-    let mut needed: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
-    for (outpoint, by) in state.tracked.values().flat_map(|it| needs(&it.tx, &it.ancestors)) {
-        needed.entry(outpoint).or_default().push(by);
-    }
-    needed
 }
 
 /// The facts of a block's transaction, if it is ours.

@@ -1,20 +1,16 @@
 //! Reads a node's mempool: the transaction ids, and the transactions not read yet.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::time::Duration;
 
 use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::{BlockHash, Transaction, Txid};
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::blocks::Synced;
 use super::notices::Notices;
-use super::notices::log::{Change, Listed};
 use super::results::RawMempool;
 use super::rpc::{RawResult, Refused, Rpc, call, typed};
-use super::state::State;
-use super::state::{Listing, MempoolSnapshot};
+use super::state::{MempoolSnapshot, State};
 use crate::checks::conflicts::parents_first;
 use crate::checks::errors::tip_changed;
 use crate::port::{ChainDown, WatchList};
@@ -29,54 +25,32 @@ const BATCH: usize = 50;
 /// Core's code for a missing transaction.
 const NOT_FOUND: i64 = -5;
 
-/// The shortest time between two lists when a notice is missing. Without it, false notices could
-/// cause twenty lists of a full mempool a second.
-const LISTED_AGAIN_AFTER: Duration = Duration::from_millis(200);
-
-/// This many announced transactions, all missing at the node, are no accident: another node sends
-/// the notices.
-const UNFOUND_MAX: usize = 20;
-
-/// Reads the new transactions from the whole list, or from the notices since the last list. The
-/// best block must be that of `synced`.
-pub fn read(
-    rpc: &Rpc,
-    state: &mut State,
-    watch: &dyn WatchList,
-    synced: &Synced,
-    notices: Option<&Notices>,
-) -> Result<MempoolSnapshot, ChainDown> {
-    let Some(notices) = notices else { return list(rpc, state, watch, synced) };
-    let before = state.pool.take().and_then(|pool| Some((pool.listing?, pool)));
-    let before = match before {
-        Some((listing, pool))
-            if listing.tip == synced.tip.hash && listing.at.elapsed() < notices.listed_every() =>
-        {
-            let changes = notices.since(&listing.mark, pool.number);
-            if changes.is_some() || listing.at.elapsed() < LISTED_AGAIN_AFTER {
-                return follow(rpc, state, watch, pool, &changes.unwrap_or_default(), notices);
-            }
-            Some((listing, pool))
-        }
-        before => before,
-    };
-    let (at, mark) = (Instant::now(), notices.mark());
-    let pool = list(rpc, state, watch, synced)?;
-    notices.compare(&Listed {
-        mark,
-        number: pool.number,
-        before: before.as_ref().map(|(listing, before)| (listing.mark, before.number)),
-        is_same_tip: before.as_ref().is_some_and(|(listing, _)| listing.tip == synced.tip.hash),
-    });
-    if before.is_some_and(|(listing, before)| {
-        listing.tip == synced.tip.hash && before.differs_from(&pool)
-    }) {
-        notices.distrust();
-    }
-    Ok(MempoolSnapshot { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
+/// Whether this look must list the mempool. A look within a second of a list was woken by a notice,
+/// and needs a list only if [`announces_ours`].
+pub fn is_due(state: &State, synced: &Synced, notices: Option<&Notices>) -> bool {
+    let (Some(last), Some(notices)) = (state.listed, notices) else { return true };
+    last.tip != synced.tip.hash || last.at.elapsed() >= notices.listed_every()
 }
 
-fn list(
+/// Whether notices announce an unread transaction of the mempool that is ours or conflicts with
+/// ours. A false notice thus causes no list. Nothing is remembered, so the next list judges each
+/// transaction after its parents.
+pub fn announces_ours(
+    rpc: &Rpc,
+    state: &State,
+    watch: &dyn WatchList,
+    notices: Option<&Notices>,
+) -> Result<bool, ChainDown> {
+    let hints = notices.map(Notices::take).unwrap_or_default();
+    let new = hints.into_iter().filter(|txid| !state.is_settled(txid)).collect();
+    let (found, needed) = (transactions(rpc, &in_mempool(rpc, &new)?)?, state.needed());
+    let conflicts =
+        |tx: &Transaction| tx.input.iter().any(|it| needed.contains_key(&it.previous_output));
+    Ok(parents_first(found, |tx| tx).iter().any(|tx| watch.concerns(tx) || conflicts(tx)))
+}
+
+/// Lists the mempool, and reads its new transactions. The best block must be that of `synced`.
+pub fn list(
     rpc: &Rpc,
     state: &mut State,
     watch: &dyn WatchList,
@@ -107,53 +81,7 @@ fn list(
         state.others.retain(|txid| txids.contains(txid));
     }
     let more = new.len() > READ_MAX;
-    Ok(MempoolSnapshot { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
-}
-
-/// Updates the last list with notices. RPC confirms that a transaction entered, and that one of
-/// ours left.
-fn follow(
-    rpc: &Rpc,
-    state: &mut State,
-    watch: &dyn WatchList,
-    mut pool: MempoolSnapshot,
-    changes: &[Change],
-    notices: &Notices,
-) -> Result<MempoolSnapshot, ChainDown> {
-    pool.is_fresh = false;
-    let mut entered = BTreeSet::new();
-    for change in changes {
-        pool.number = pool.number.saturating_add(1);
-        match change {
-            Change::Entered(txid) => {
-                entered.insert(*txid);
-            }
-            Change::Left(txid) => {
-                entered.remove(txid);
-                match state.tracked.get_mut(txid) {
-                    Some(tracked) => tracked.entry = None,
-                    None => {
-                        pool.txids.remove(txid);
-                    }
-                }
-            }
-        }
-    }
-    entered.retain(|txid| !pool.txids.contains(txid));
-    let there = in_mempool(rpc, &entered)?;
-    if there.is_empty() && entered.len() >= UNFOUND_MAX {
-        notices.distrust();
-    }
-    pool.txids.extend(there.iter());
-    let new: Vec<Txid> = there.into_iter().filter(|txid| !state.knows(txid)).collect();
-    for batch in new.chunks(BATCH) {
-        let found = transactions(rpc, batch)?;
-        for txid in batch.iter().filter(|txid| !found.contains_key(*txid)) {
-            pool.txids.remove(txid);
-        }
-        know(state, watch, found);
-    }
-    Ok(pool)
+    Ok(MempoolSnapshot { txids, number: raw.mempool_sequence, more })
 }
 
 /// Tracks our transactions among these, and remembers the ids of the others.

@@ -1,13 +1,15 @@
 //! Listens to a node's notices over ZeroMQ. A task holds the connection and reconnects with pauses;
 //! a notice wakes a look. Notices only make looks earlier.
 
-pub mod log;
+mod hints;
 mod zmtp;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use log::{Change, Listed, Mark, Notice, NoticeFault, NoticeLog, TOPIC};
+use bitcoin::Txid;
+use hints::{Hints, Notice, TOPIC};
 use parking_lot::Mutex;
 use tillgate_machine::outgoing::{Proxy, connect};
 use tillgate_told::{Telling, Told};
@@ -53,19 +55,16 @@ pub struct NoticesPace {
     pub reached_within: Duration,
     /// The pause after a useful connection.
     pub pause: Duration,
-    /// A node that changed counts as silent after this time without a notice.
-    pub silent_after: Duration,
     /// The longest time between two lists of the whole mempool.
     pub listed_every: Duration,
 }
 
 impl NoticesPace {
-    /// Slow nodes announce a block late, so `silent_after` is long. `listed_every` is shorter than
-    /// the second between two looks, so that each look without a notice asks for a list.
+    /// `listed_every` is shorter than the second between two looks, so that each look without a
+    /// notice asks for a list.
     pub const USUAL: Self = Self {
         reached_within: Duration::from_secs(5),
         pause: Duration::from_secs(1),
-        silent_after: Duration::from_secs(30),
         listed_every: Duration::from_millis(900),
     };
 }
@@ -88,11 +87,18 @@ struct Shared {
     options: NoticesOptions,
     host: String,
     port: u16,
-    log: Mutex<NoticeLog>,
-    /// Tells the task to give up the connection.
-    cut: Notify,
+    heard: Mutex<Heard>,
     /// Whether the first attempt has ended.
     tried: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Heard {
+    hints: Hints,
+    /// The reason why there is no connection.
+    fault: Option<String>,
+    /// The publisher's own count of its last message over this connection.
+    count: Option<u32>,
 }
 
 impl Notices {
@@ -109,44 +115,21 @@ impl Notices {
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(bad)?.to_owned();
         let port = url.port().ok_or_else(bad)?;
         let (tries, tried) = watch::channel(false);
-        let shared =
-            Shared { options, host, port, log: Mutex::default(), cut: Notify::new(), tried: tries };
+        let shared = Shared { options, host, port, heard: Mutex::default(), tried: tries };
         let shared = Arc::new(shared);
         let listening = runtime.spawn(listen(Arc::clone(&shared)));
         Ok(Self { shared, listening, runtime, tried })
     }
 
-    pub fn mark(&self) -> Mark {
-        self.shared.log.lock().mark()
+    /// The announced transactions that no look has asked about yet.
+    pub fn take(&self) -> BTreeSet<Txid> {
+        self.shared.heard.lock().hints.take()
     }
 
-    /// See [`NoticeLog::since`].
-    pub fn since(&self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
-        self.shared.log.lock().since(mark, number)
-    }
-
-    /// See [`NoticeLog::compare`]. Reconnects if the node is silent, or the notices come from
-    /// another node.
-    pub fn compare(&self, listed: &Listed) {
-        let gives_up =
-            self.shared.log.lock().compare(listed, self.shared.options.pace.silent_after);
-        if gives_up {
-            self.shared.cut.notify_one();
-        }
-    }
-
-    /// Reconnects after a false notice.
-    pub fn distrust(&self) {
-        let gives_up = self.shared.log.lock().distrust();
-        if gives_up {
-            self.shared.cut.notify_one();
-        }
-    }
-
-    /// The reason why the notices are useless, as a sentence.
+    /// The reason why no notices arrive, as a sentence.
     pub fn fault(&self) -> Option<Telling> {
-        let heard = self.shared.log.lock();
-        heard.fault().map(|fault| self.shared.sentence(fault))
+        let why = self.shared.heard.lock().fault.clone();
+        why.map(|why| self.shared.told(why).telling())
     }
 
     /// The same, once the first attempt to reach the node has ended. Blocks until then.
@@ -170,7 +153,7 @@ impl Notices {
 
     #[cfg(any(test, feature = "testing"))]
     pub fn count(&self) -> Option<u32> {
-        self.shared.log.lock().count()
+        self.shared.heard.lock().count
     }
 }
 
@@ -180,44 +163,43 @@ impl Drop for Notices {
     }
 }
 
-/// Why no usable notices arrive, with the remedy.
+/// No notices arrive.
 #[derive(Debug, thiserror::Error, Told)]
-pub enum NoNotices {
-    #[error(
-        "nothing is heard of the node at {url} ({why}): see that it runs with -zmqpubsequence set to this address, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
-    )]
-    Disconnected { url: String, why: String },
-    #[error(
-        "the node changed, but sent no notice at {url}: see that it runs with -zmqpubsequence set to this address, and not only with other -zmqpub options, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
-    )]
-    Silent { url: String },
-    #[error(
-        "the notices at {url} do not match the first node in backendUrl: set backendZmq to that node's -zmqpubsequence, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
-    )]
-    OtherNode { url: String },
+#[error(
+    "nothing is heard of the node at {url} ({why}): see that it runs with -zmqpubsequence set to this address, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
+)]
+pub struct NoNotices {
+    url: String,
+    why: String,
 }
 
 impl Shared {
-    fn sentence(&self, fault: &NoticeFault) -> Telling {
-        let url = self.options.url.clone();
-        match fault {
-            NoticeFault::Disconnected(why) => NoNotices::Disconnected { url, why: why.clone() },
-            NoticeFault::Silent => NoNotices::Silent { url },
-            NoticeFault::OtherNode => NoNotices::OtherNode { url },
-        }
-        .telling()
+    fn told(&self, why: String) -> NoNotices {
+        NoNotices { url: self.options.url.clone(), why }
     }
 
-    fn end(&self, why: NoticeFault) -> bool {
-        let mut heard = self.log.lock();
-        let before = heard.fault().cloned();
-        let was_of_use = heard.end(why);
-        let fault = heard.fault().filter(|fault| before.as_ref() != Some(*fault)).cloned();
+    fn begin(&self) {
+        let mut heard = self.heard.lock();
+        (heard.fault, heard.count) = (None, None);
+    }
+
+    /// Notes why the connection ended. Returns whether it had been useful.
+    fn end(&self, why: String) -> bool {
+        let mut heard = self.heard.lock();
+        let before = heard.fault.replace(why.clone());
+        let was_useful = heard.count.take().is_some();
         drop(heard);
-        if let Some(fault) = fault {
-            tracing::warn!("{}", self.sentence(&fault));
+        if before.as_ref() != Some(&why) {
+            tracing::warn!("{}", self.told(why));
         }
-        was_of_use
+        was_useful
+    }
+
+    /// Notes a notice. Returns whether a look should follow at once.
+    fn note(&self, notice: Notice, count: u32) -> bool {
+        let mut heard = self.heard.lock();
+        heard.count = Some(count);
+        heard.hints.note(notice)
     }
 }
 
@@ -231,16 +213,12 @@ async fn listen(shared: Arc<Shared>) {
         let reached = timeout(within, reach(&shared)).await;
         let why = match reached.unwrap_or_else(|_| Err("it did not answer in time".to_owned())) {
             Ok(subscription) => {
-                shared.log.lock().begin();
+                shared.begin();
                 shared.tried.send_replace(true);
                 tracing::debug!(url = shared.options.url, "listening to the node");
-                tokio::select! {
-                    why = hear(&shared, subscription) => NoticeFault::Disconnected(why),
-                    // The log keeps the real reason, noted before the cut.
-                    () = shared.cut.notified() => NoticeFault::Disconnected("it was given up".to_owned()),
-                }
+                hear(&shared, subscription).await
             }
-            Err(why) => NoticeFault::Disconnected(why),
+            Err(why) => why,
         };
         if shared.end(why) {
             pause = shortest;
@@ -268,11 +246,11 @@ async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> Str
         let Some((notice, count)) = Notice::read(&parts) else {
             return "it sent a message that is not of Bitcoin Core's topic sequence".to_owned();
         };
-        if shared.log.lock().take(notice, count) {
+        if shared.note(notice, count) {
             shared.options.waker.wake();
         }
         if let Some(until) = second.take(commands.saturating_add(1), Instant::now()) {
-            // The publisher drops messages that it cannot send, and its count shows the gap.
+            // The publisher drops messages that it cannot send.
             sleep_until(until).await;
         }
     }

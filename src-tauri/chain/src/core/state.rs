@@ -8,9 +8,8 @@ use bitcoin::{BlockHash, FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::time::Instant;
 
-use super::notices::log::Mark;
 use super::results::Reach;
-use crate::checks::conflicts::Facts;
+use crate::checks::conflicts::{Facts, needs};
 use crate::checks::header_rules;
 use crate::checks::token::{BlockId, Token};
 
@@ -44,28 +43,24 @@ pub struct State {
     pub looked_at: Option<Moment>,
     /// The node's reach into the network when the look began.
     pub reach: Reach,
-    /// The mempool as of the last look, if notices may update it.
-    pub pool: Option<MempoolSnapshot>,
+    /// The last list of the mempool that was not caused by a notice.
+    pub listed: Option<Listed>,
+}
+
+/// The time of a list of the mempool, and the best block then.
+#[derive(Debug, Clone, Copy)]
+pub struct Listed {
+    pub at: Instant,
+    pub tip: BlockHash,
 }
 
 /// The state of a node's chain and mempool at one moment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Core's sequence number of the mempool. A restarted node counts from the beginning.
     pub number: u64,
     pub digest: [u8; 32],
     pub tip: BlockId,
-    /// The number comes from a list. A number from notices may belong to another moment.
-    pub is_listed: bool,
-}
-
-impl Moment {
-    /// Whether `now` shows no change since this moment. A list always counts as a change after a
-    /// moment from notices.
-    pub fn is_same_as(&self, now: &Self) -> bool {
-        let is_same = (self.number, self.digest, self.tip) == (now.number, now.digest, now.tip);
-        is_same && (self.is_listed || !now.is_listed)
-    }
 }
 
 /// A transaction of ours that no block holds.
@@ -99,6 +94,24 @@ impl State {
             || self.tracked.contains_key(txid)
     }
 
+    /// Whether an arrival of this transaction in the mempool is no news: it was read already, and
+    /// did not leave since if it is ours.
+    pub fn is_settled(&self, txid: &Txid) -> bool {
+        match self.tracked.get(txid) {
+            Some(tracked) => tracked.entry.is_some(),
+            None => self.knows(txid),
+        }
+    }
+
+    /// Each output that our unconfirmed transactions and their ancestors spend, with its spenders.
+    pub fn needed(&self) -> HashMap<OutPoint, Vec<Txid>> {
+        let mut needed: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
+        for (outpoint, by) in self.tracked.values().flat_map(|it| needs(&it.tx, &it.ancestors)) {
+            needed.entry(outpoint).or_default().push(by);
+        }
+        needed
+    }
+
     pub fn last_block(&self) -> Option<BlockId> {
         self.token.as_ref().and_then(Token::last).map(|last| last.id)
     }
@@ -127,45 +140,14 @@ pub struct MempoolSnapshot {
     pub number: u64,
     /// Some transactions are still unread.
     pub more: bool,
-    /// This look requested the whole list, so the snapshot holds everything from before the look.
-    pub is_fresh: bool,
-    /// The underlying list, if notices may update it.
-    pub listing: Option<Listing>,
-}
-
-/// The last request for the whole list.
-#[derive(Debug, Clone, Copy)]
-pub struct Listing {
-    pub at: Instant,
-    pub tip: BlockHash,
-    /// The notices heard before the request.
-    pub mark: Mark,
 }
 
 impl MempoolSnapshot {
-    /// The pool that the next look may update; `None` if it must ask for the whole list.
-    pub fn kept(self) -> Option<Self> {
-        (self.listing.is_some() && !self.more).then_some(self)
-    }
-
     /// A digest of the transactions in any order: the exclusive or of their ids.
     pub fn digest(&self) -> [u8; 32] {
         self.txids.iter().fold([0; 32], |mut digest, txid| {
             digest.iter_mut().zip(txid.as_byte_array()).for_each(|(sum, byte)| *sum ^= byte);
             digest
         })
-    }
-
-    /// Whether it differs from a list of the same moment.
-    pub fn differs_from(&self, list: &Self) -> bool {
-        self.number == list.number && !list.more && self.txids != list.txids
-    }
-
-    #[cfg(any(test, feature = "testing"))]
-    pub fn age(&mut self) {
-        if let Some(listing) = &mut self.listing {
-            listing.at =
-                listing.at.checked_sub(std::time::Duration::from_secs(60)).unwrap_or(listing.at);
-        }
     }
 }

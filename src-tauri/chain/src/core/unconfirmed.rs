@@ -43,13 +43,8 @@ pub fn changed(
     synced: &Synced,
     watch: &dyn WatchList,
 ) -> Result<Vec<TxFacts>, ChainDown> {
-    let moment = Moment {
-        number: pool.number,
-        digest: pool.digest(),
-        tip: synced.tip,
-        is_listed: pool.is_fresh,
-    };
-    if state.looked_at.is_some_and(|before| before.is_same_as(&moment))
+    let moment = Moment { number: pool.number, digest: pool.digest(), tip: synced.tip };
+    if state.looked_at == Some(moment)
         && state.tracked.values().all(|tracked| tracked.reported.is_some())
     {
         return Ok(Vec::new());

@@ -376,12 +376,7 @@ fn heard_options(server: &Server) -> CoreOptions {
         _ => panic!("no node publishes over ZeroMQ"),
     };
     let soon = Duration::from_millis(100);
-    let pace = NoticesPace {
-        reached_within: soon,
-        pause: soon,
-        silent_after: soon,
-        listed_every: AT_LEISURE,
-    };
+    let pace = NoticesPace { reached_within: soon, pause: soon, listed_every: AT_LEISURE };
     CoreOptions {
         url,
         credentials: Credentials::CookieFile(cookie_file),

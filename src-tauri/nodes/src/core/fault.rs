@@ -106,10 +106,8 @@ pub enum ZmqFault {
     Curve,
     /// No messages are published.
     Silent,
-    /// Every second message is lost, as with a slow subscriber. The message count shows the gap.
+    /// Every second message is lost, as with a slow subscriber.
     Lossy,
-    /// Every second change of the mempool is omitted, and the message count shows no gap.
-    LossyAndHidesIt,
     /// The publisher sends bytes that are not a frame.
     Garbage,
     /// The publisher sends a frame that claims to be an exabyte long.
@@ -120,9 +118,7 @@ pub enum ZmqFault {
     WrongTopic,
     /// Invented transactions enter the mempool without end.
     Flood,
-    /// This number of invented transactions enters the mempool, once.
-    Invents(u64),
-    /// The sequence numbers are those of another node's mempool.
+    /// Messages are about blocks and transactions that only another node has.
     OtherNode,
     /// Added transactions are reported as removed; removed or mined ones as added.
     Lies,

@@ -19,9 +19,6 @@ const EVERY: Duration = Duration::from_millis(3);
 /// Number of invented messages that a flood sends at each check.
 const FLOOD: u64 = 2_000;
 
-/// The number that [`ZmqFault::OtherNode`] adds to mempool numbers.
-const OTHERS: u64 = 1_000;
-
 /// The count of the first message to a subscriber. Clients must not expect it to be 0.
 const FIRST_COUNT: u32 = 77;
 
@@ -165,7 +162,6 @@ impl Subscriber<'_> {
         let mut receiver = None;
         told(&mut |told| receiver = Some(told.subscribe()));
         let Some(receiver) = receiver else { return Ok(()) };
-        let mut has_invented = false;
         while !self.stop.within(EVERY) {
             let mut next = 0;
             told(&mut |told| next = told.next);
@@ -173,15 +169,8 @@ impl Subscriber<'_> {
             for message in receiver.try_iter() {
                 self.tell(&message, fault)?;
             }
-            let made_up = match fault {
-                Some(ZmqFault::Flood) => FLOOD,
-                Some(ZmqFault::Invents(count)) if !std::mem::replace(&mut has_invented, true) => {
-                    count
-                }
-                _ => 0,
-            };
-            if made_up > 0 {
-                for number in next..next + made_up {
+            if fault == Some(ZmqFault::Flood) {
+                for number in next..next + FLOOD {
                     let mut hash = [7; 32];
                     hash[..8].copy_from_slice(&number.to_be_bytes());
                     self.tell(&Message { hash, label: Label::Added, number: Some(number) }, None)?;
@@ -215,7 +204,7 @@ impl Subscriber<'_> {
     }
 
     fn tell(&mut self, message: &Message, fault: Option<ZmqFault>) -> io::Result<()> {
-        let Message { hash, label, number } = *message;
+        let Message { mut hash, label, number } = *message;
         let lies = fault == Some(ZmqFault::Lies);
         let label = match label {
             Label::Connected => b'C',
@@ -228,23 +217,17 @@ impl Subscriber<'_> {
         };
         let count = self.count;
         self.count = self.count.wrapping_add(1);
-        let number = match fault {
+        match fault {
             Some(ZmqFault::Silent) => return Ok(()),
             Some(ZmqFault::Lossy) if count.is_multiple_of(2) => return Ok(()),
-            Some(ZmqFault::LossyAndHidesIt)
-                if number.is_some_and(|number| number.is_multiple_of(2)) =>
-            {
-                self.count = count;
-                return Ok(());
-            }
             Some(ZmqFault::Garbage) => return self.stream.write_all(&[0xee; 100]),
             Some(ZmqFault::HugeFrame) => {
                 return self.stream.write_all(&[2, 0x10, 0, 0, 0, 0, 0, 0, 0]);
             }
             Some(ZmqFault::Closes) => return Err(ErrorKind::ConnectionAborted.into()),
-            Some(ZmqFault::OtherNode) => number.map(|number| number + OTHERS),
-            _ => number,
-        };
+            Some(ZmqFault::OtherNode) => hash.iter_mut().for_each(|byte| *byte = !*byte),
+            _ => {}
+        }
         let topic: &[u8] =
             if fault == Some(ZmqFault::WrongTopic) { b"hashtx" } else { b"sequence" };
         let mut body = hash.to_vec();

@@ -84,12 +84,8 @@ export const SERVERS = {
   FAILURE_TOO_MUCH: (v) => `${v._0} without coming to an answer`,
   FAILURE_UNREACHABLE: () => "the server cannot be reached from here",
   NOT_ACCEPTED: () => "is not accepted",
-  NO_NOTICES_DISCONNECTED: (v) =>
+  NO_NOTICES: (v) =>
     `nothing is heard of the node at ${v.url} (“${v.why}”): see that it runs with -zmqpubsequence set to this address, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later`,
-  NO_NOTICES_OTHER_NODE: (v) =>
-    `the notices at ${v.url} do not match the first node in backendUrl: set backendZmq to that node's -zmqpubsequence, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later`,
-  NO_NOTICES_SILENT: (v) =>
-    `the node changed, but sent no notice at ${v.url}: see that it runs with -zmqpubsequence set to this address, and not only with other -zmqpub options, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later`,
   PRUNED: (v) =>
     `the node has pruned all blocks below ${v.first}, and the wallet began at block ${v.birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins that came between these blocks are not seen`,
   TESTED_FAILED: () => "the test of this server failed: see the log",

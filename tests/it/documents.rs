@@ -112,49 +112,6 @@ console.log(JSON.stringify([verified(headers, bytes), verified(headers, Buffer.f
 }
 
 #[test]
-fn the_settings_page_lists_each_setting_with_its_default_and_bounds() {
-    let page = fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/settings.md"),
-    )
-    .unwrap();
-    let program = Program::new();
-    program.create_data_dir();
-    let listed = program.json(&["settings", "list"]);
-    let settings = listed["items"].as_array().unwrap();
-    for setting in settings {
-        let (name, default) =
-            (setting["name"].as_str().unwrap(), setting["default"].as_str().unwrap());
-        let shown = if default.is_empty() { String::new() } else { format!("`{default}` ") };
-        let row = format!("| `{name}` | {shown}|");
-        let meaning = page.split(&row).nth(1).and_then(|after| after.lines().next());
-        let meaning = meaning.unwrap_or_else(|| panic!("docs/reference/settings.md lacks {row}"));
-        let about = setting["about"].as_str().unwrap().replace(',', "");
-        for bound in bounds(meaning) {
-            assert!(
-                about.split(|c: char| !c.is_ascii_digit()).any(|number| number == bound),
-                "docs/reference/settings.md bounds {name} by {bound}, but it is: {about}"
-            );
-        }
-    }
-    let rows = page.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(
-        rows,
-        settings.len(),
-        "docs/reference/settings.md lists a setting that does not exist"
-    );
-}
-
-/// The numbers after "up to", without the commas of thousands.
-fn bounds(meaning: &str) -> Vec<String> {
-    let number = |after: &str| {
-        let digits = after.chars().take_while(|c| c.is_ascii_digit() || *c == ',');
-        digits.filter(|c| *c != ',').collect::<String>()
-    };
-    let lower = meaning.to_lowercase();
-    lower.split("up to ").skip(1).map(number).filter(|bound| !bound.is_empty()).collect()
-}
-
-#[test]
 fn the_architecture_page_names_exactly_the_databases_tables() {
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md"))

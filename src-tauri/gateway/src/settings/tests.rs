@@ -8,6 +8,7 @@ use tillgate_store::backups::FolderRow;
 use tillgate_store::{Store, Tx};
 
 mod bounds;
+mod page;
 
 use super::forms::Network;
 use super::*;

@@ -47,7 +47,7 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
         // This task must not keep the gateway alive, because the gateway holds the lock of the data
         // directory.
         let Some(gateway) = app.upgrade() else { return };
-        let read = read(gateway).await;
+        let read = load(gateway).await;
         match read {
             Ok(Read { now, waiting, news, notices, sounds }) => {
                 // A failed backup is tried again each hour, and usually fails again for the same
@@ -108,7 +108,7 @@ struct Known {
     failing: HashSet<String>,
 }
 
-async fn read(app: Arc<App>) -> Result<Read, CommandError> {
+async fn load(app: Arc<App>) -> Result<Read, CommandError> {
     let status = ask(&app, Status {}, &Actor::panel()).await?;
     let backups = ask(&app, ShowBackups {}, &Actor::panel()).await?;
     let news = ask(&app, ListNews {}, &Actor::panel()).await?;

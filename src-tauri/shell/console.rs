@@ -33,25 +33,40 @@ pub async fn console(
             // Without readable words the tray stays English.
             let words =
                 command.get("words").and_then(|words| serde_json::from_value(words.clone()).ok());
-            standing::shows(&app, gateways.of(environment)?.environment(), words);
+            standing::shows(&app, gateways.by_name(environment)?.environment(), words);
         }
-        Some("reopen") => gateways.of(environment)?.start(&app),
+        Some("reopen") => gateways.by_name(environment)?.start(&app),
         Some("notify") => {
-            desktop::notify(&app, gateways.of(environment)?.environment(), Note::read(&command)?);
+            desktop::notify(
+                &app,
+                gateways.by_name(environment)?.environment(),
+                Note::parse(&command)?,
+            );
         }
         Some("customer-close") => customer::close(&app),
-        Some("open-page") => return customer_page::open(gateways.of(environment)?, &command).await,
-        Some("mail-page") => return customer_page::mail(gateways.of(environment)?, &command).await,
+        Some("open-page") => {
+            return customer_page::open(gateways.by_name(environment)?, &command).await;
+        }
+        Some("mail-page") => {
+            return customer_page::mail(gateways.by_name(environment)?, &command).await;
+        }
         Some("save-payments") => {
-            return downloads::save(Table::Payments, &app, gateways.of(environment)?, command)
+            return downloads::save(Table::Payments, &app, gateways.by_name(environment)?, command)
                 .await;
         }
         Some("save-statement") => {
-            return downloads::save(Table::Statement, &app, gateways.of(environment)?, command)
-                .await;
+            return downloads::save(
+                Table::Statement,
+                &app,
+                gateways.by_name(environment)?,
+                command,
+            )
+            .await;
         }
-        Some("customer-view") => customer::open(&app, gateways.of(environment)?.environment())?,
-        _ => return gateways.of(environment)?.ask(command).await,
+        Some("customer-view") => {
+            customer::open(&app, gateways.by_name(environment)?.environment())?
+        }
+        _ => return gateways.by_name(environment)?.ask(command).await,
     }
     Ok(Value::Null)
 }

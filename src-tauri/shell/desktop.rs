@@ -18,11 +18,11 @@ pub struct Note {
 
 impl Note {
     /// Reads the panel's command `notify`.
-    pub fn read(command: &Value) -> Result<Self, CommandError> {
+    pub fn parse(command: &Value) -> Result<Self, CommandError> {
         let text = |name: &str| {
             let text = command.get(name).and_then(Value::as_str).map(str::to_owned);
             text.ok_or_else(|| {
-                CommandError::of("VALIDATION_FAILED", &format!("{name} must be a text"))
+                CommandError::new("VALIDATION_FAILED", &format!("{name} must be a text"))
             })
         };
         Ok(Self { title: text("title")?, body: text("body")?, screen: text("screen")? })

@@ -97,7 +97,7 @@ impl Gateways {
     ///
     /// # Errors
     /// The name is missing, or this window does not run that environment.
-    pub fn of(&self, environment: Option<&str>) -> Result<&GatewayTask, CommandError> {
+    pub fn by_name(&self, environment: Option<&str>) -> Result<&GatewayTask, CommandError> {
         let named = self.tasks.iter().find(|task| Some(task.environment.as_str()) == environment);
         named.ok_or_else(|| {
             let which = environment.unwrap_or("none").to_owned();
@@ -219,7 +219,7 @@ impl GatewayTask {
             Phase::Open(app) => Arc::clone(app),
         };
         let command: Command = serde_json::from_value(command)
-            .map_err(|wrong| CommandError::of("VALIDATION_FAILED", &wrong))?;
+            .map_err(|wrong| CommandError::new("VALIDATION_FAILED", &wrong))?;
         let actor = self.actor.clone();
         let answer = self.runtime.spawn(async move { dispatch(&app, command, &actor).await });
         answer.await.unwrap_or_else(|cause| {

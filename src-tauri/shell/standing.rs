@@ -13,10 +13,10 @@ use crate::{tray, window};
 
 /// The facts from which the text is made, kept as Tauri state.
 #[derive(Debug, Default)]
-pub struct Standing(Mutex<Said>);
+pub struct Standing(Mutex<TitleFacts>);
 
 #[derive(Debug, Default)]
-struct Said {
+struct TitleFacts {
     /// The environment that the window shows; absent until the panel reports it.
     shown: Option<Environment>,
     /// Tasks that wait for a person, by the environment's name.
@@ -26,48 +26,48 @@ struct Said {
 
 /// Records that the window now shows this environment, and the panel's words.
 pub fn shows(app: &AppHandle, environment: Environment, words: Option<Words>) {
-    change(app, |said| {
-        said.shown = Some(environment);
+    change(app, |facts| {
+        facts.shown = Some(environment);
         if let Some(words) = words {
-            said.words = words;
+            facts.words = words;
         }
     });
 }
 
 /// Records the tasks that wait in one environment.
 pub fn waits(app: &AppHandle, environment: Environment, waiting: Waiting) {
-    change(app, |said| {
-        said.waiting.insert(environment.as_str(), waiting);
+    change(app, |facts| {
+        facts.waiting.insert(environment.as_str(), waiting);
     });
 }
 
-fn change(app: &AppHandle, act: impl FnOnce(&mut Said)) {
+fn change(app: &AppHandle, act: impl FnOnce(&mut TitleFacts)) {
     let Some(standing) = app.try_state::<Standing>() else { return };
     // The data behind a poisoned lock is still valid. The lock is held while the text is set, so
     // that the newest text is set last.
-    let mut said = standing.0.lock().unwrap_or_else(PoisonError::into_inner);
-    act(&mut said);
-    tray::tell(app, &said.words, said.waiting().as_deref(), said.is_production_waiting());
-    window::tell(app, &said.title());
+    let mut facts = standing.0.lock().unwrap_or_else(PoisonError::into_inner);
+    act(&mut facts);
+    tray::tell(app, &facts.words, facts.waiting().as_deref(), facts.is_production_waiting());
+    window::tell(app, &facts.title());
 }
 
-impl Said {
+impl TitleFacts {
     /// The waiting tasks, production first.
     fn waiting(&self) -> Option<String> {
-        let of = |environment: &Environment| {
-            let tasks = self.words.tasks(self.of(*environment))?;
+        let line = |environment: &Environment| {
+            let tasks = self.words.tasks(self.waiting_in(*environment))?;
             Some(format!("{}: {tasks}", self.words.name(*environment)))
         };
         let all: Vec<String> =
-            [Environment::Production, Environment::Test].iter().filter_map(of).collect();
+            [Environment::Production, Environment::Test].iter().filter_map(line).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 
     fn is_production_waiting(&self) -> bool {
-        self.of(Environment::Production) != Waiting::default()
+        self.waiting_in(Environment::Production) != Waiting::default()
     }
 
-    fn of(&self, environment: Environment) -> Waiting {
+    fn waiting_in(&self, environment: Environment) -> Waiting {
         self.waiting.get(environment.as_str()).copied().unwrap_or_default()
     }
 
@@ -85,37 +85,40 @@ mod tests {
 
     #[test]
     fn each_waiting_task_is_shown_with_its_environment() {
-        let mut said = Said::default();
-        assert_eq!((said.title().as_str(), said.waiting()), ("Tillgate", None));
-        said.shown = Some(Environment::Test);
-        assert_eq!(said.title(), "Tillgate (test environment)");
-        said.waiting.insert("test", Waiting { offers: 2, ..Waiting::default() });
-        assert_eq!(said.title(), "Tillgate (test environment) – Test: 2 payouts wait for approval");
-        assert!(!said.is_production_waiting());
-        said.waiting.insert("production", Waiting { reversals: 1, ..Waiting::default() });
-        said.shown = Some(Environment::Production);
+        let mut facts = TitleFacts::default();
+        assert_eq!((facts.title().as_str(), facts.waiting()), ("Tillgate", None));
+        facts.shown = Some(Environment::Test);
+        assert_eq!(facts.title(), "Tillgate (test environment)");
+        facts.waiting.insert("test", Waiting { offers: 2, ..Waiting::default() });
+        assert_eq!(
+            facts.title(),
+            "Tillgate (test environment) – Test: 2 payouts wait for approval"
+        );
+        assert!(!facts.is_production_waiting());
+        facts.waiting.insert("production", Waiting { reversals: 1, ..Waiting::default() });
+        facts.shown = Some(Environment::Production);
         let both = "Tillgate (production) – Production: 1 payment reversed; Test: 2 payouts wait for approval";
-        assert_eq!(said.title(), both);
-        assert!(said.is_production_waiting());
+        assert_eq!(facts.title(), both);
+        assert!(facts.is_production_waiting());
     }
 
     #[test]
     fn the_panels_words_take_the_place_of_the_english_ones() {
-        let of = |name: &str, title: &str| json!({ "name": name, "title": title });
+        let environment = |name: &str, title: &str| json!({ "name": name, "title": title });
         let counted = |one: &str, many: &str| json!({ "one": one, "many": many });
         let words = serde_json::from_value(json!({
             "show": "Tillgate zeigen",
             "quit": "Tillgate beenden",
-            "test": of("Test", "Tillgate (Testumgebung)"),
-            "production": of("Produktion", "Tillgate (Produktion)"),
+            "test": environment("Test", "Tillgate (Testumgebung)"),
+            "production": environment("Produktion", "Tillgate (Produktion)"),
             "reversals": counted("# Zahlung rückgängig", "# Zahlungen rückgängig"),
             "offers": counted("# Auszahlung wartet auf Freigabe", "# Auszahlungen warten auf Freigabe"),
             "noBackup": "kein nächtliches Backup",
         }));
         let waiting = BTreeMap::from([("production", Waiting { offers: 3, ..Waiting::default() })]);
-        let said = Said { shown: Some(Environment::Test), waiting, words: words.unwrap() };
+        let facts = TitleFacts { shown: Some(Environment::Test), waiting, words: words.unwrap() };
         assert_eq!(
-            said.title(),
+            facts.title(),
             "Tillgate (Testumgebung) – Produktion: 3 Auszahlungen warten auf Freigabe"
         );
     }

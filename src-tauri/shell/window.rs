@@ -25,7 +25,7 @@ const SCREEN: &str = "screen";
 
 /// Whether the panel was already told that the desktop has no tray.
 #[derive(Debug, Default)]
-pub struct Told(AtomicBool);
+pub struct NoTrayNotice(AtomicBool);
 
 pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
     let window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
@@ -164,7 +164,8 @@ pub fn closed_by_person(app: &AppHandle) {
     let app = app.clone();
     // Asking the session bus may take a moment, and the main thread must not wait.
     std::thread::spawn(move || {
-        let say_it = !tray_host::is_there() && !app.state::<Told>().0.swap(true, Ordering::Relaxed);
+        let say_it =
+            !tray_host::is_there() && !app.state::<NoTrayNotice>().0.swap(true, Ordering::Relaxed);
         if !say_it {
             hide(&app);
         } else if let Err(error) = app.emit(NO_TRAY, ()) {

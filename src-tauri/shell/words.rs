@@ -64,12 +64,12 @@ impl Words {
     }
 
     pub fn name(&self, environment: Environment) -> &str {
-        &self.of(environment).name
+        &self.in_environment(environment).name
     }
 
     /// The window's title while it shows an environment.
     pub fn title(&self, environment: Environment) -> &str {
-        &self.of(environment).title
+        &self.in_environment(environment).title
     }
 
     /// The waiting tasks; `None` if there are none.
@@ -80,7 +80,7 @@ impl Words {
         (!all.is_empty()).then(|| all.join(", "))
     }
 
-    const fn of(&self, environment: Environment) -> &OfEnvironment {
+    const fn in_environment(&self, environment: Environment) -> &OfEnvironment {
         match environment {
             Environment::Test => &self.test,
             Environment::Production => &self.production,

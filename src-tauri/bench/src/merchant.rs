@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 use tillgate_console::{Actor, dispatch};
 use tillgate_gateway::open::{Options, ensure_wallet, open};
-use tillgate_gateway::payments::{Author, Created, Draft, create};
+use tillgate_gateway::payments::{Author, Created, PaymentRequest, create};
 use tillgate_gateway::settings::Override;
 use tillgate_gateway::{App, Gateway};
 use tillgate_machine::clock::machine_now;
@@ -79,14 +79,14 @@ impl Merchant {
                     notification_url_optional: true,
                     notify_hosts: NotifyHosts::default(),
                 };
-                let draft = Draft {
+                let request = PaymentRequest {
                     amount: Some(format!("{}.{:02}", 5 + number % 95, number % 100).into()),
                     currency: Some("USD".into()),
                     message: Some("Thank you for your order".into()),
                     merchant_transaction_id: Some(format!("order-{number}").into()),
-                    ..Draft::default()
+                    ..PaymentRequest::default()
                 };
-                create(&gateway, author, draft, None).await
+                create(&gateway, author, request, None).await
             });
         }
         let mut ids = Vec::new();

@@ -235,7 +235,7 @@ pub enum Meaning {
 
 impl CommonArgs {
     /// These arguments for one environment.
-    pub fn of(&self, environment: Environment) -> Common {
+    pub fn in_environment(&self, environment: Environment) -> Common {
         let Self { data_dir, secrets_file, passphrase_fd, backup_passphrase_fd, json, .. } =
             self.clone();
         let (passphrase, backup_passphrase) = (OnceLock::new(), OnceLock::new());
@@ -257,7 +257,7 @@ impl Tillgate {
     ///
     /// # Errors
     /// The usage error or the help to print.
-    pub fn read() -> Result<Self, clap::Error> {
+    pub fn from_command_line() -> Result<Self, clap::Error> {
         let mut grammar = Self::command();
         let matches = grammar.try_get_matches_from_mut(std::env::args_os())?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))

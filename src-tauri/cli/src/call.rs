@@ -25,7 +25,7 @@ pub async fn run(common: &Common, mut command: Command, form: Form) -> Result<Ex
             wallet::check_birthday(asked, &mut gateway).await?;
             asked.words = wallet::read_valid()?;
         }
-        Command::VerifyWords(asked) => asked.words = wallet::read()?,
+        Command::VerifyWords(asked) => asked.words = wallet::read_words()?,
         _ => {}
     }
     let done = ask(&mut gateway, &command, form).await;

@@ -1,9 +1,9 @@
 //! Chooses the environment for a command line that names none, or refuses the line
 //! (docs/decisions/both-environments.md).
 
+use tillgate_gateway::wallet::mark;
 use tillgate_machine::data_dir::{self, DataDirError};
 use tillgate_machine::environment::Environment;
-use tillgate_machine::wallet_mark;
 
 use super::args::CommonArgs;
 use super::failure::Failure;
@@ -73,12 +73,13 @@ pub fn to_serve(common: &CommonArgs) -> Vec<Environment> {
 /// # Errors
 /// As [`of_reading`].
 pub fn is_live(common: &CommonArgs) -> Result<bool, DataDirError> {
-    wallet_mark::is_there(&data_dir::base(common.data_dir.as_deref())?, Environment::Production)
+    mark::is_there(&data_dir::base(common.data_dir.as_deref())?, Environment::Production)
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use tillgate_gateway::wallet::mark;
     use tillgate_machine::data_dir::{DataDir, IfMissing};
 
     use super::*;
@@ -103,7 +104,7 @@ mod tests {
             (Environment::Test, vec![Environment::Test]),
             "an empty folder"
         );
-        production.mark_wallet().unwrap();
+        mark::write(&production).unwrap();
         assert_eq!(
             (command(""), to_serve(&at(""))),
             (Environment::Production, Environment::ALL.to_vec())

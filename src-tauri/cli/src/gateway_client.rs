@@ -17,7 +17,7 @@ use super::args::Common;
 use super::failure::Failure;
 use super::made::MadeByCommand;
 use super::options::options;
-use super::render::read;
+use super::render::parse_answer;
 
 /// Time to wait until a command releases the data directory, or a starting gateway answers.
 const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
@@ -73,7 +73,7 @@ impl<'a> GatewayClient<'a> {
         asked: &A,
     ) -> Result<A::Answer, Failure> {
         let view = self.answer(&asked.clone().into()).await???;
-        Ok(read(asked, view)?)
+        Ok(parse_answer(asked, view)?)
     }
 
     pub async fn answer(&mut self, command: &Command) -> Result<Answer, Failure> {

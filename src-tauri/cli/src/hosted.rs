@@ -44,7 +44,7 @@ impl Hosted {
     /// # Errors
     /// The exit code, after help was shown or wrong usage explained.
     pub fn parse() -> Result<Self, ExitCode> {
-        let hosted = Self::read().map_err(usage::explain)?;
+        let hosted = Self::from_command_line().map_err(usage::explain)?;
         privacy::keep_private();
         log::start(hosted.common.log_format, "info");
         if hosted.environments().len() > 1 {
@@ -54,7 +54,7 @@ impl Hosted {
     }
 
     /// Parses the line of this process.
-    fn read() -> Result<Self, clap::Error> {
+    fn from_command_line() -> Result<Self, clap::Error> {
         let about = "Take Bitcoin on your own machine: the gateway with a window";
         let mut grammar = Self::command().about(about);
         let matches = grammar.try_get_matches_from_mut(std::env::args_os())?;
@@ -113,7 +113,7 @@ impl Hosted {
         shutdown: CancellationToken,
     ) -> Result<(), NotServing> {
         let gateways = self.environments().len();
-        let served = match options(&self.common.of(environment)) {
+        let served = match options(&self.common.in_environment(environment)) {
             Ok(options) => {
                 serve::until_stopped(
                     options,
@@ -127,7 +127,7 @@ impl Hosted {
             Err(failure) => Err(failure),
         };
         let Err(Failure(why)) = served else { return Ok(()) };
-        Err(match call::running(&self.common.of(environment)).await {
+        Err(match call::running(&self.common.in_environment(environment)).await {
             Some(StatusView { api: Some(api), .. }) => {
                 NotServing::Elsewhere(Refusal::GatewayElsewhere { api, why })
             }

@@ -6,7 +6,7 @@ use tillgate_console::Command;
 use tillgate_console::statement::{StatementItem, StatementTotal, StatementTotals};
 use tillgate_console::wallet::WalletDescriptorView;
 
-use super::render::read;
+use super::render::parse_answer;
 
 /// The answer to `command` as a JSON document.
 ///
@@ -15,24 +15,25 @@ use super::render::read;
 pub fn document(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
         Command::ListPayouts(asked) => {
-            let page = read(asked, view)?;
+            let page = parse_answer(asked, view)?;
             let records: Vec<String> = page.items.into_iter().map(|item| item.record).collect();
             format!(r#"{{"items":[{}],"itemsCount":{}}}"#, records.join(","), page.items_count)
         }
-        Command::ShowPayout(asked) => read(asked, view)?.item.record,
-        Command::RequestPayout(asked) => read(asked, view)?.item.record,
-        Command::ApprovePayout(asked) => read(asked, view)?.item.record,
-        Command::RejectPayout(asked) => read(asked, view)?.item.record,
-        Command::SendPayout(asked) => read(asked, view)?.payout.item.record,
-        Command::BumpPayout(asked) => read(asked, view)?.payout.item.record,
-        Command::AbandonPayout(asked) => read(asked, view)?.payout.item.record,
-        Command::RefundAnomaly(asked) => read(asked, view)?.item.record,
-        Command::ShowLimits(asked) => read(asked, view)?.record,
-        Command::SetLimits(asked) => read(asked, view)?.record,
-        Command::WalletInfo(asked) => read(asked, view)?.record,
+        Command::ShowPayout(asked) => parse_answer(asked, view)?.item.record,
+        Command::RequestPayout(asked) => parse_answer(asked, view)?.item.record,
+        Command::ApprovePayout(asked) => parse_answer(asked, view)?.item.record,
+        Command::RejectPayout(asked) => parse_answer(asked, view)?.item.record,
+        Command::SendPayout(asked) => parse_answer(asked, view)?.payout.item.record,
+        Command::BumpPayout(asked) => parse_answer(asked, view)?.payout.item.record,
+        Command::AbandonPayout(asked) => parse_answer(asked, view)?.payout.item.record,
+        Command::RefundAnomaly(asked) => parse_answer(asked, view)?.item.record,
+        Command::ShowLimits(asked) => parse_answer(asked, view)?.record,
+        Command::SetLimits(asked) => parse_answer(asked, view)?.record,
+        Command::WalletInfo(asked) => parse_answer(asked, view)?.record,
         Command::WalletDescriptor(asked) => {
             // The QR code is for the window.
-            let WalletDescriptorView { descriptor, external, internal, .. } = read(asked, view)?;
+            let WalletDescriptorView { descriptor, external, internal, .. } =
+                parse_answer(asked, view)?;
             json!({ "descriptor": descriptor, "external": external, "internal": internal })
                 .to_string()
         }

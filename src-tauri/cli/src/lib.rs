@@ -47,7 +47,7 @@ use tillgate_console::Command;
 /// Runs the command line of this process and returns its exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = match Tillgate::read().and_then(Tillgate::checked) {
+    let arguments = match Tillgate::from_command_line().and_then(Tillgate::checked) {
         Ok(arguments) => arguments,
         Err(error) => return usage::explain(error),
     };
@@ -78,7 +78,11 @@ fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
         }
         Meaning::Restore(asked) => {
             log::start(common.log_format, log::OF_A_COMMAND);
-            restore::run(&common.of(environment::of_change(&common)?.environment), &asked, form)
+            restore::run(
+                &common.in_environment(environment::of_change(&common)?.environment),
+                &asked,
+                form,
+            )
         }
         Meaning::Ask(command) => {
             // A failed command prints its own line on stderr, outside the log.
@@ -90,7 +94,7 @@ fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
 
 fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure> {
     match environment::to_serve(common).as_slice() {
-        &[environment] => runtime::run(serve::run(common.of(environment), serve))?,
+        &[environment] => runtime::run(serve::run(common.in_environment(environment), serve))?,
         several => {
             if let Err(code) = usage::check_shared(common, &serve) {
                 return Ok(code);
@@ -112,7 +116,7 @@ fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode
     if is_told {
         remedy::name(environment);
     }
-    let common = common.of(environment);
+    let common = common.in_environment(environment);
     passphrase::fill(&common, &mut command)?;
     password::fill(&mut command)?;
     let notice = passphrase::notice(&common, &command)?;

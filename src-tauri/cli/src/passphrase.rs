@@ -76,7 +76,7 @@ pub fn of_backup(common: &Common, file: &Path) -> Result<Secret, Failure> {
 pub fn fill(common: &Common, command: &mut Command) -> Result<(), Failure> {
     match command {
         Command::BackUp(asked) if asked.file.is_some() => {
-            asked.passphrase = Some(Passphrase::of(&match given(common)? {
+            asked.passphrase = Some(Passphrase::from_secret(&match given(common)? {
                 Some(passphrase) => passphrase,
                 None => {
                     check_free(asked.file.as_deref().map(Path::new))?;
@@ -92,17 +92,17 @@ pub fn fill(common: &Common, command: &mut Command) -> Result<(), Failure> {
                 Some(passphrase) if !is_asked => passphrase,
                 Some(_) | None => new(common)?,
             };
-            asked.passphrase = Passphrase::of(&passphrase);
+            asked.passphrase = Passphrase::from_secret(&passphrase);
         }
         Command::VerifyBackup(verify) => {
             check_there(Path::new(&verify.file))?;
             verify.passphrase = match given(common)? {
                 Some(passphrase) => {
                     verify.stored_first = is_borrowed(common)?;
-                    Some(Passphrase::of(&passphrase))
+                    Some(Passphrase::from_secret(&passphrase))
                 }
                 None if is_attended(common) => {
-                    Some(Passphrase::of(&hidden::line("Passphrase of the backup: ")?))
+                    Some(Passphrase::from_secret(&hidden::line("Passphrase of the backup: ")?))
                 }
                 // The gateway then tries the stored key of nightly backups.
                 None => None,

@@ -31,14 +31,14 @@ pub fn fill(command: &mut Command) -> Result<(), Failure> {
     if values.is_empty() {
         return Ok(());
     }
-    let password = read()?;
+    let password = read_password()?;
     for value in values {
         password.reveal().clone_into(value);
     }
     Ok(())
 }
 
-fn read() -> Result<Secret, Failure> {
+fn read_password() -> Result<Secret, Failure> {
     let stdin = io::stdin();
     let password = if stdin.is_terminal() {
         hidden::line("Password of the Bitcoin backend (it is not shown): ")?

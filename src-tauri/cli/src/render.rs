@@ -41,76 +41,78 @@ use self::status::{doctor, servers, status};
 /// The view does not parse as the command's answer, because a gateway of another version sent it.
 pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Error> {
     Ok(match command {
-        Command::Status(asked) => status(&read(asked, view)?),
+        Command::Status(asked) => status(&parse_answer(asked, view)?),
         Command::ListPayments(asked) => {
-            let shown = read(asked, view)?;
+            let shown = parse_answer(asked, view)?;
             page(&Page { items: shown.items, items_count: shown.items_count }, payments)
                 + &payment_sums(shown.sums)
         }
-        Command::ShowPayment(asked) => payment(&read(asked, view)?),
-        Command::CreatePayment(asked) => payment(&read(asked, view)?),
-        Command::AcceptPayment(asked) => payment(&read(asked, view)?),
-        Command::CancelPayment(asked) => payment(&read(asked, view)?),
-        Command::ListAnomalies(asked) => page(&read(asked, view)?, anomalies),
-        Command::ShowAnomaly(asked) => anomaly(&read(asked, view)?),
-        Command::DismissAnomaly(asked) => anomaly(&read(asked, view)?),
-        Command::AskRefundAddress(asked) => anomaly(&read(asked, view)?),
-        Command::RefundAnomaly(asked) => payout(&read(asked, view)?),
-        Command::ListPayouts(asked) => page(&read(asked, view)?, payouts),
-        Command::ShowPayout(asked) => payout(&read(asked, view)?),
-        Command::RequestPayout(asked) => payout(&read(asked, view)?),
-        Command::EstimatePayout(asked) => estimate(&read(asked, view)?),
-        Command::ApprovePayout(asked) => payout(&read(asked, view)?),
-        Command::RejectPayout(asked) => payout(&read(asked, view)?),
-        Command::SendPayout(asked) => sent_alone(&read(asked, view)?),
-        Command::EstimateSend(asked) => send_estimate(&read(asked, view)?),
-        Command::BumpPayout(asked) => bumped(&read(asked, view)?),
-        Command::EstimateBump(asked) => bump_estimate(&read(asked, view)?),
-        Command::AbandonPayout(asked) => abandoned(&read(asked, view)?),
-        Command::EstimateAbandon(asked) => abandon_estimate(&read(asked, view)?),
-        Command::DismissAlarm(asked) => dismissed(&read(asked, view)?),
-        Command::ReleaseSender(asked) => released(&read(asked, view)?),
-        Command::RetrySender(asked) => retried(&read(asked, view)?),
-        Command::ShowLimits(asked) => limits(&read(asked, view)?),
-        Command::SetLimits(asked) => limits(&read(asked, view)?),
-        Command::ImportLabels(asked) => imported_labels(&read(asked, view)?),
-        Command::WalletInfo(asked) => wallet(&read(asked, view)?),
-        Command::RestoreWallet(asked) => restored(&read(asked, view)?),
-        Command::ShowRestore(asked) => match read(asked, view)?.restore {
+        Command::ShowPayment(asked) => payment(&parse_answer(asked, view)?),
+        Command::CreatePayment(asked) => payment(&parse_answer(asked, view)?),
+        Command::AcceptPayment(asked) => payment(&parse_answer(asked, view)?),
+        Command::CancelPayment(asked) => payment(&parse_answer(asked, view)?),
+        Command::ListAnomalies(asked) => page(&parse_answer(asked, view)?, anomalies),
+        Command::ShowAnomaly(asked) => anomaly(&parse_answer(asked, view)?),
+        Command::DismissAnomaly(asked) => anomaly(&parse_answer(asked, view)?),
+        Command::AskRefundAddress(asked) => anomaly(&parse_answer(asked, view)?),
+        Command::RefundAnomaly(asked) => payout(&parse_answer(asked, view)?),
+        Command::ListPayouts(asked) => page(&parse_answer(asked, view)?, payouts),
+        Command::ShowPayout(asked) => payout(&parse_answer(asked, view)?),
+        Command::RequestPayout(asked) => payout(&parse_answer(asked, view)?),
+        Command::EstimatePayout(asked) => estimate(&parse_answer(asked, view)?),
+        Command::ApprovePayout(asked) => payout(&parse_answer(asked, view)?),
+        Command::RejectPayout(asked) => payout(&parse_answer(asked, view)?),
+        Command::SendPayout(asked) => sent_alone(&parse_answer(asked, view)?),
+        Command::EstimateSend(asked) => send_estimate(&parse_answer(asked, view)?),
+        Command::BumpPayout(asked) => bumped(&parse_answer(asked, view)?),
+        Command::EstimateBump(asked) => bump_estimate(&parse_answer(asked, view)?),
+        Command::AbandonPayout(asked) => abandoned(&parse_answer(asked, view)?),
+        Command::EstimateAbandon(asked) => abandon_estimate(&parse_answer(asked, view)?),
+        Command::DismissAlarm(asked) => dismissed(&parse_answer(asked, view)?),
+        Command::ReleaseSender(asked) => released(&parse_answer(asked, view)?),
+        Command::RetrySender(asked) => retried(&parse_answer(asked, view)?),
+        Command::ShowLimits(asked) => limits(&parse_answer(asked, view)?),
+        Command::SetLimits(asked) => limits(&parse_answer(asked, view)?),
+        Command::ImportLabels(asked) => imported_labels(&parse_answer(asked, view)?),
+        Command::WalletInfo(asked) => wallet(&parse_answer(asked, view)?),
+        Command::RestoreWallet(asked) => restored(&parse_answer(asked, view)?),
+        Command::ShowRestore(asked) => match parse_answer(asked, view)?.restore {
             Some(shown) => restore(&shown),
             None => "This wallet was never restored.\n".to_owned(),
         },
-        Command::StopRestore(asked) => restore(&read(asked, view)?),
-        Command::ContinueRestore(asked) => restore(&read(asked, view)?),
-        Command::VerifyWords(asked) => format!("{}\n", read(asked, view)?.message),
-        Command::CreateWallet(asked) => format!("{}\n", read(asked, view)?.words.reveal()),
+        Command::StopRestore(asked) => restore(&parse_answer(asked, view)?),
+        Command::ContinueRestore(asked) => restore(&parse_answer(asked, view)?),
+        Command::VerifyWords(asked) => format!("{}\n", parse_answer(asked, view)?.message),
+        Command::CreateWallet(asked) => format!("{}\n", parse_answer(asked, view)?.words.reveal()),
         Command::DraftWallet(_) | Command::DiscardDraft(_) => String::new(),
-        Command::MakeWallet(asked) => descriptors(&read(asked, view)?),
-        Command::ConfirmWallet(asked) => descriptors(&read(asked, view)?),
-        Command::WalletDescriptor(asked) => descriptors(&read(asked, view)?),
-        Command::ShowBackups(asked) => backups(&read(asked, view)?),
-        Command::BackUp(asked) => made(&read(asked, view)?),
-        Command::VerifyBackup(asked) => verified(&read(asked, view)?),
-        Command::SetBackupPassphrase(asked) => backups(&read(asked, view)?),
-        Command::ListDeliveries(asked) => page(&read(asked, view)?, deliveries),
-        Command::Resend(asked) => match read(asked, view)?.queued {
+        Command::MakeWallet(asked) => descriptors(&parse_answer(asked, view)?),
+        Command::ConfirmWallet(asked) => descriptors(&parse_answer(asked, view)?),
+        Command::WalletDescriptor(asked) => descriptors(&parse_answer(asked, view)?),
+        Command::ShowBackups(asked) => backups(&parse_answer(asked, view)?),
+        Command::BackUp(asked) => made(&parse_answer(asked, view)?),
+        Command::VerifyBackup(asked) => verified(&parse_answer(asked, view)?),
+        Command::SetBackupPassphrase(asked) => backups(&parse_answer(asked, view)?),
+        Command::ListDeliveries(asked) => page(&parse_answer(asked, view)?, deliveries),
+        Command::Resend(asked) => match parse_answer(asked, view)?.queued {
             0 => "Nothing to send: there is no URL to notify, or nothing to tell yet.\n".to_owned(),
             queued => format!(
                 "{} queued.\n",
                 count(queued.into(), "notification is", "notifications are")
             ),
         },
-        Command::ListKeys(asked) => page(&read(asked, view)?, keys),
-        Command::CreateKey(asked) => new_key(&read(asked, view)?),
-        Command::RevokeKey(asked) => revoked_key(&read(asked, view)?),
-        Command::RotateHmacKey(asked) => new_hmac_key(&read(asked, view)?),
-        Command::ListSettings(asked) => page(&read(asked, view)?, settings),
-        Command::GetSetting(asked) => value(&read(asked, view)?),
-        Command::SetSetting(asked) => setting(&read(asked, view)?),
-        Command::UnsetSetting(asked) => setting(&read(asked, view)?),
-        Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),
-        Command::TestBackend(asked) => servers(&read(asked, view)?),
-        Command::Doctor(asked) => doctor(&read(asked, view)?),
+        Command::ListKeys(asked) => page(&parse_answer(asked, view)?, keys),
+        Command::CreateKey(asked) => new_key(&parse_answer(asked, view)?),
+        Command::RevokeKey(asked) => revoked_key(&parse_answer(asked, view)?),
+        Command::RotateHmacKey(asked) => new_hmac_key(&parse_answer(asked, view)?),
+        Command::ListSettings(asked) => page(&parse_answer(asked, view)?, settings),
+        Command::GetSetting(asked) => value(&parse_answer(asked, view)?),
+        Command::SetSetting(asked) => setting(&parse_answer(asked, view)?),
+        Command::UnsetSetting(asked) => setting(&parse_answer(asked, view)?),
+        Command::ChangeSettings(asked) => {
+            parse_answer(asked, view)?.items.iter().map(setting).collect()
+        }
+        Command::TestBackend(asked) => servers(&parse_answer(asked, view)?),
+        Command::Doctor(asked) => doctor(&parse_answer(asked, view)?),
         // `sheet_pages`, `statement_pages` and `label_pages` print pages of other forms. Only the
         // panel shows the others.
         Command::Sandbox(_)
@@ -125,7 +127,7 @@ pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Erro
 }
 
 /// Parses a view as the answer of its command.
-pub fn read<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
+pub fn parse_answer<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
     serde_json::from_value(view)
 }
 

@@ -43,7 +43,8 @@ pub fn run(
     let (reports, reported) = unbounded_channel();
     let mut running = Vec::new();
     for &environment in environments {
-        let (common, args, stop) = (common.of(environment), args.clone(), shutdown.clone());
+        let (common, args, stop) =
+            (common.in_environment(environment), args.clone(), shutdown.clone());
         let reports = reports.clone();
         let gateways = environments.len();
         let run = move || {

@@ -127,7 +127,7 @@ fn read_back(place: u32) -> Result<Words, Failure> {
 /// program's words end when they form a wallet and no more input is ready. A person is asked
 /// whether the words are complete: if 24 words are pasted in two lines, the first half is a valid
 /// wallet in one of sixteen cases.
-pub fn read() -> Result<Words, Failure> {
+pub fn read_words() -> Result<Words, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return words_of_program(BufReader::new(stdin.lock().take(TYPED_MAX as u64)));
@@ -165,7 +165,7 @@ pub async fn check_birthday(
     gateway: &mut GatewayClient<'_>,
 ) -> Result<(), Failure> {
     let Some(birthday) = &asked.birthday else { return Ok(()) };
-    match Birthday::read(birthday.trim()).ok_or(SetupError::Birthday)? {
+    match Birthday::parse(birthday.trim()).ok_or(SetupError::Birthday)? {
         Birthday::Height(_) => return Ok(()),
         Birthday::Date(_) => {}
     }
@@ -200,8 +200,8 @@ pub async fn check_birthday(
 /// Reads words as [`read`] does, and refuses invalid ones before a file is opened or created for
 /// them.
 pub fn read_valid() -> Result<Words, Failure> {
-    let text = read()?;
-    words::read(text.reveal())?;
+    let text = read_words()?;
+    words::parse(text.reveal())?;
     Ok(text)
 }
 
@@ -225,7 +225,7 @@ fn words_of(
 
 /// Whether a text needs no further line: it is a wallet, or a secret that has no words.
 fn is_complete(text: &str) -> bool {
-    words::read(text).map_or_else(BadWords::is_no_words, |_| true)
+    words::parse(text).map_or_else(BadWords::is_no_words, |_| true)
 }
 
 #[cfg(test)]
@@ -278,7 +278,7 @@ mod tests {
                 sheet,
             };
             let read = words_of_program(BufReader::new(render(&draft).as_bytes())).unwrap();
-            assert_eq!(words::read(read.reveal()).unwrap().reveal(), words);
+            assert_eq!(words::parse(read.reveal()).unwrap().reveal(), words);
         }
     }
 

@@ -52,11 +52,11 @@ impl Ask for DismissAlarm {
 
 /// The alarms that are not dismissed, the oldest first.
 pub fn alarms(reader: &Reader<'_>) -> Result<Vec<AlarmItem>, StoreError> {
-    Ok(reader.alarms()?.iter().map(AlarmItem::of).collect())
+    Ok(reader.alarms()?.iter().map(AlarmItem::from_alarm).collect())
 }
 
 impl AlarmItem {
-    fn of(alarm: &Alarm) -> Self {
+    fn from_alarm(alarm: &Alarm) -> Self {
         let payout_id = alarm.payout_id;
         let what = match alarm.kind {
             AlarmKind::FailedPayoutWasSent => StaffWarning::FailedPayoutWasSent { payout_id },

@@ -118,7 +118,7 @@ pub struct RefundQuestion {
 }
 
 impl RefundQuestion {
-    fn of(row: &tillgate_store::anomalies::AnomalyRow) -> Option<Self> {
+    fn from_row(row: &tillgate_store::anomalies::AnomalyRow) -> Option<Self> {
         let asked_at = row.asked_at?.iso_seconds();
         let (address, answered_at) = row
             .answer
@@ -178,7 +178,7 @@ pub struct AboutPayment {
 }
 
 impl AboutPayment {
-    pub fn of(
+    pub fn new(
         row: &tillgate_store::payments::PaymentRow,
         receipts: &[Receipt],
         anomalies: &[tillgate_store::anomalies::AnomalyRow],
@@ -186,22 +186,22 @@ impl AboutPayment {
         let anomalies: Vec<anomaly::Anomaly> =
             anomalies.iter().map(|row| row.anomaly.clone()).collect();
         Self {
-            price: FiatView::of(row.payment.price_minor, row.payment.currency),
-            acceptance: Acceptance::of(row, receipts, &anomalies),
+            price: FiatView::from_minor(row.payment.price_minor, row.payment.currency),
+            acceptance: Acceptance::new(row, receipts, &anomalies),
         }
     }
 
     /// `None` if there is no such payment.
-    fn read(reader: &Reader<'_>, payment_id: &Id) -> Result<Option<Self>, StoreError> {
+    fn load(reader: &Reader<'_>, payment_id: &Id) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payment(payment_id)? else { return Ok(None) };
         let (receipts, anomalies) =
             (reader.receipts(row.seq)?, reader.anomalies_of_payment(row.seq)?);
-        Ok(Some(Self::of(&row, &receipts, &anomalies)))
+        Ok(Some(Self::new(&row, &receipts, &anomalies)))
     }
 }
 
 impl AnomalyItem {
-    pub fn of(
+    pub fn from_row(
         gateway: &Gateway,
         row: &tillgate_store::anomalies::AnomalyRow,
         about: &AboutPayment,
@@ -210,9 +210,9 @@ impl AnomalyItem {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),
             anomaly_type: row.anomaly.kind,
-            paid: BtcView::of_sats(row.anomaly.paid_sats),
+            paid: BtcView::from_sats(row.anomaly.paid_sats),
             came_in_time: row.came_in_time,
-            worth: FiatView::of(row.worth_minor(), row.currency),
+            worth: FiatView::from_minor(row.worth_minor(), row.currency),
             worth_today: FiatView::today(gateway, row.anomaly.paid_sats, row.currency),
             time: row.created_at.iso_seconds(),
             message: anomaly_message(row),
@@ -224,7 +224,7 @@ impl AnomalyItem {
             notified: row.notification_url.is_some(),
             acceptance: about.acceptance.clone(),
             payout_id: row.payout_id.map(|id| id.to_string()),
-            question: RefundQuestion::of(row),
+            question: RefundQuestion::from_row(row),
             payment_page_url: gateway.page_of(&row.payment_id),
         }
     }
@@ -244,12 +244,14 @@ impl Ask for ListAnomalies {
             let mut items = Vec::with_capacity(rows.len());
             for row in &rows {
                 if !payments.contains_key(&row.payment_id)
-                    && let Some(about) = AboutPayment::read(reader, &row.payment_id)?
+                    && let Some(about) = AboutPayment::load(reader, &row.payment_id)?
                 {
                     payments.insert(row.payment_id, about);
                 }
                 items.extend(
-                    payments.get(&row.payment_id).map(|about| AnomalyItem::of(gateway, row, about)),
+                    payments
+                        .get(&row.payment_id)
+                        .map(|about| AnomalyItem::from_row(gateway, row, about)),
                 );
             }
             Ok(Page { items, items_count: reader.anomalies_count(&filter)? })
@@ -292,7 +294,7 @@ impl Ask for RefundAnomaly {
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let anomaly_id = id("anomalyId", &self.anomaly_id)?;
         let mut request = RefundRequest::of_staff(anomaly_id, self.address.trim(), by.actor);
-        request.offer.draft.currency =
+        request.offer.payout.currency =
             self.currency.filter(|currency| !currency.is_empty()).map(Into::into);
         request.offer.is_approved = self.approve;
         request.offer.again = self.although_paid;
@@ -325,8 +327,8 @@ async fn not_open(
 async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyItem, CommandError> {
     let find = move |gateway: &Gateway, reader: &Reader<'_>| {
         let Some(row) = reader.anomaly(&id)? else { return Ok(None) };
-        Ok(AboutPayment::read(reader, &row.payment_id)?
-            .map(|about| AnomalyItem::of(gateway, &row, &about)))
+        Ok(AboutPayment::load(reader, &row.payment_id)?
+            .map(|about| AnomalyItem::from_row(gateway, &row, &about)))
     };
     by.read(find).await?.ok_or_else(|| CommandError::not_found(&NotFound::Anomaly(id)))
 }

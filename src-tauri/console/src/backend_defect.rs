@@ -16,7 +16,8 @@ pub fn backend_defect(
 ) -> Option<Telling> {
     let now = gateway.time.now();
     let now = now.plus_ms(gateway.market.rates.servers_ahead_ms(now).unwrap_or(0));
-    let stands = Standstill::of(chain.cut_off(), tip.time, now).filter(|_| !identity.is_regtest());
+    let stands =
+        Standstill::detect(chain.cut_off(), tip.time, now).filter(|_| !identity.is_regtest());
     let stands = stands
         .map(standstill::told)
         .or_else(|| (!chain.has_mempool()).then_some(StandsStill::BlocksOnly));

@@ -132,7 +132,7 @@ pub struct VerifiedBackup {
 
 impl Passphrase {
     #[must_use]
-    pub fn of(secret: &Secret) -> Self {
+    pub fn from_secret(secret: &Secret) -> Self {
         Self(secret.reveal().to_owned())
     }
 
@@ -279,7 +279,7 @@ fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreE
         trouble: fault.map(|fault| fault.telling()),
         passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment))
             .unwrap_or(u32::MAX),
-        sheet: SheetView::of(gateway, reader)?,
+        sheet: SheetView::load(gateway, reader)?,
     })
 }
 

@@ -18,12 +18,12 @@ pub struct BtcView {
 
 impl BtcView {
     /// The view of a signed number of satoshis.
-    pub fn of(sats: i64) -> Self {
+    pub fn from_signed_sats(sats: i64) -> Self {
         Self { sats, text: format_btc_signed(sats), shown: show_btc(sats) }
     }
 
     /// The view of an unsigned number of satoshis.
-    pub fn of_sats(sats: u64) -> Self {
-        Self::of(i64::try_from(sats).unwrap_or(i64::MAX))
+    pub fn from_sats(sats: u64) -> Self {
+        Self::from_signed_sats(i64::try_from(sats).unwrap_or(i64::MAX))
     }
 }

@@ -46,7 +46,7 @@ impl From<StoredRate> for CertificateView {
             rate: stored.rate.format(),
             rate_shown: stored.rate.show(),
             time: stored.at.iso_seconds(),
-            sources: stored_quotes::read(&stored.sources)
+            sources: stored_quotes::parse(&stored.sources)
                 .into_iter()
                 .map(CertificateItem::from)
                 .collect(),

@@ -65,7 +65,7 @@ async fn ask_of(
     Some(match exchange(stream, command).await {
         Ok(Answer::Ok(view)) => Ok(view),
         Ok(Answer::Error(error)) => Err(error),
-        Err(error) => Err(CommandError::of(
+        Err(error) => Err(CommandError::new(
             "GATEWAY_BROKE_OFF",
             &format_args!("the running gateway did not answer: {error}"),
         )),
@@ -78,7 +78,7 @@ fn foreign(socket: &Path, who: &str) -> CommandError {
         "a program of {who} listens at {}, not one of yours: the command was not sent; name a --data-dir of your own",
         socket.display()
     );
-    CommandError::of("GATEWAY_UNTRUSTED", &what)
+    CommandError::new("GATEWAY_UNTRUSTED", &what)
 }
 
 async fn exchange(
@@ -216,7 +216,7 @@ mod listener {
                 Ok(view) => Answer::Ok(view),
                 Err(error) => Answer::Error(error),
             },
-            Err(error) => Answer::Error(CommandError::of(
+            Err(error) => Answer::Error(CommandError::new(
                 VALIDATION_FAILED,
                 &format_args!("the request is not a known command: {error}"),
             )),

@@ -96,7 +96,7 @@ pub fn examine_unopened(
 ) -> DoctorView {
     let mut checks = vec![check(concerned, Err(why))];
     if let Some(env_dir) = env_dir.filter(|path| path.is_dir()) {
-        let env_disk = Disk::of(env_dir, environment);
+        let env_disk = Disk::new(env_dir, environment);
         checks.push(check("disk", disk(&env_disk, env_disk.reserve_bytes())));
         checks.push(check("permissions", permissions(env_dir)));
     }
@@ -312,7 +312,7 @@ fn notifications(gateway: &Gateway) -> Finding {
 fn stuck(gateway: &Gateway) -> Finding {
     let stuck = gateway
         .store
-        .read(|reader| StuckPayouts::of(gateway, reader))
+        .read(|reader| StuckPayouts::load(gateway, reader))
         .map_err(|error| error.to_string())?;
     let mut sentences: Vec<String> =
         stuck.named.iter().map(StuckItem::at_the_command_line).collect();
@@ -364,7 +364,7 @@ fn backups(gateway: &Gateway) -> Finding {
 fn restore(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let Some(restore) = reader.restore()? else { return Ok(None) };
-        let other = OtherTypeView::of(gateway, reader, &restore)?;
+        let other = OtherTypeView::load(gateway, reader, &restore)?;
         Ok::<_, StoreError>(Some((has_found_nothing(reader, &restore)?, restore, other)))
     };
     Ok(match gateway.store.read(read).map_err(|error| error.to_string())? {
@@ -405,7 +405,7 @@ fn payouts(gateway: &Gateway) -> Finding {
             reader.sender_hold()?,
             queued(reader)?,
             sums,
-            Waiting::of(gateway, reader)?,
+            Waiting::load(gateway, reader)?,
         ))
     };
     let (hold, queued, (booked, kept, reckoned), obstacle) =

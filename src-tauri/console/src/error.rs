@@ -69,12 +69,12 @@ impl CommandError {
     /// A failure that no argument caused.
     #[must_use]
     pub fn told(error_type: &str, why: &impl Told) -> Self {
-        Self { told: vec![why.telling()], ..Self::of(error_type, &why) }
+        Self { told: vec![why.telling()], ..Self::new(error_type, &why) }
     }
 
     /// A failure whose sentence has no code. The window shows it under "Details".
     #[must_use]
-    pub fn of(error_type: &str, message: &impl std::fmt::Display) -> Self {
+    pub fn new(error_type: &str, message: &impl std::fmt::Display) -> Self {
         let message = message.to_string();
         Self {
             error_type: error_type.to_owned(),
@@ -101,7 +101,7 @@ impl CommandError {
             _ => VALIDATION_FAILED,
         };
         let told = field_errors.iter().map(|error| (*error.telling).clone()).collect();
-        Self { field, told, ..Self::of(code, &message) }
+        Self { field, told, ..Self::new(code, &message) }
     }
 
     /// An invalid argument, with a whole sentence as its message.

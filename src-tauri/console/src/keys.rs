@@ -145,7 +145,7 @@ impl Ask for CreateKey {
         let gateway = by.gateway();
         let refused = |error: NotPermissions| CommandError::at("permissions", &error);
         let permissions = self.permissions.parse().map_err(refused)?;
-        let hosts = NotifyHosts::read(&self.notify_hosts);
+        let hosts = NotifyHosts::parse(&self.notify_hosts);
         let request = KeyRequest {
             name: self.name,
             permissions,
@@ -205,7 +205,7 @@ mod tests {
     use crate::{Actor, ask};
     use tillgate_gateway::access::record_scope::RecordScope;
     use tillgate_gateway::payouts::{
-        self, Approver, Draft, OfferRequest, Offered, Permit, Requester,
+        self, Approver, OfferRequest, Offered, PayoutRequest, Permit, Requester,
     };
     use tillgate_gateway::testing::World;
 
@@ -216,15 +216,15 @@ mod tests {
             name: key.name.clone(),
             notify_hosts: NotifyHosts::default(),
         };
-        let draft = Draft {
+        let payout = PayoutRequest {
             btc_amount: Some("0.01".into()),
             currency: Some("USD".into()),
             address: Some("bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080".into()),
-            ..Draft::default()
+            ..PayoutRequest::default()
         };
         let request = OfferRequest {
             requester,
-            draft,
+            payout,
             is_approved: false,
             once: None,
             permit: Permit::none(),

@@ -118,7 +118,7 @@ fn show(by: &Asker<'_>, currency: Option<&str>) -> Result<LimitsView, CommandErr
             let rate = gateway.market.rates.rate_for(currency, now);
             let rate = rate.map_err(|error| CommandError::told("RATE_UNAVAILABLE", &error))?.rate;
             let worth = limit.worth(rate, currency);
-            let fiat = |minor| FiatView::of(minor, currency);
+            let fiat = |minor| FiatView::from_minor(minor, currency);
             Some(LimitsWorth {
                 used: fiat(worth.used_minor),
                 available: fiat(worth.available_minor),
@@ -128,10 +128,10 @@ fn show(by: &Asker<'_>, currency: Option<&str>) -> Result<LimitsView, CommandErr
         None => None,
     };
     Ok(LimitsView {
-        used: BtcView::of_sats(limit.used_sats),
-        available: BtcView::of_sats(limit.available_sats),
-        minimum: BtcView::of_sats(limit.minimum_sats),
-        daily: BtcView::of_sats(settings.daily_limit_sats),
+        used: BtcView::from_sats(limit.used_sats),
+        available: BtcView::from_sats(limit.available_sats),
+        minimum: BtcView::from_sats(limit.minimum_sats),
+        daily: BtcView::from_sats(settings.daily_limit_sats),
         resets: UtcDay::of(now).end.iso_seconds(),
         worth,
         record,

@@ -99,9 +99,9 @@ pub struct NewsOrder {
 }
 
 impl NewsOrder {
-    fn of(payment: &PaymentRow) -> Self {
+    fn from_payment(payment: &PaymentRow) -> Self {
         Self {
-            price: FiatView::of(payment.payment.price_minor, payment.payment.currency),
+            price: FiatView::from_minor(payment.payment.price_minor, payment.payment.currency),
             reference: payment.merchant_transaction_id.clone(),
         }
     }
@@ -120,7 +120,7 @@ impl Ask for ListNews {
         by.read(move |gateway, reader| {
             let settings = gateway.settings.snapshot();
             let rows = reader.news(LISTED)?;
-            let items = rows.iter().filter_map(|row| NewsItem::of(reader, row).transpose());
+            let items = rows.iter().filter_map(|row| NewsItem::from_row(reader, row).transpose());
             let items = items.collect::<Result<_, StoreError>>()?;
             Ok(News {
                 items,
@@ -134,7 +134,7 @@ impl Ask for ListNews {
 
 impl NewsItem {
     /// The view of an event; `None` if its record is gone.
-    fn of(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
+    fn from_row(reader: &Reader<'_>, row: &NewsRow) -> Result<Option<Self>, StoreError> {
         match &row.subject {
             NewsSubject::Paid(seq) => {
                 Self::of_payment(reader, row, *seq, NewsKind::Paid, |order, payment| {
@@ -169,7 +169,7 @@ impl NewsItem {
                         order,
                         anomaly_type: raised.anomaly.kind,
                         came_in_time: raised.came_in_time,
-                        worth: FiatView::of(raised.worth_minor(), raised.currency),
+                        worth: FiatView::from_minor(raised.worth_minor(), raised.currency),
                         open: raised.anomaly.resolution == Resolution::Open,
                     },
                 )
@@ -187,7 +187,7 @@ impl NewsItem {
             NewsSubject::Requested(id) => {
                 Self::of_payout(reader, row, "requested", id, |payout| NewsEvent::Requested {
                     by: payout.requested_by.clone(),
-                    amount: BtcView::of_sats(payout.amount_sats),
+                    amount: BtcView::from_sats(payout.amount_sats),
                     worth: worth_of(payout),
                     address: payout.address.clone(),
                     open: payout.state == PayoutState::New,
@@ -196,7 +196,7 @@ impl NewsItem {
             NewsSubject::Approved(id) => {
                 Self::of_payout(reader, row, "approved", id, |payout| NewsEvent::Approved {
                     by: payout.approved_by.clone().unwrap_or_default(),
-                    amount: BtcView::of_sats(payout.amount_sats),
+                    amount: BtcView::from_sats(payout.amount_sats),
                     worth: worth_of(payout),
                     address: payout.address.clone(),
                 })
@@ -224,7 +224,7 @@ impl NewsItem {
         let Some(payment) = reader.payment_by_seq(seq)? else { return Ok(None) };
         let payment_id = payment.payment.id.to_string();
         let id = format!("{kind}:{payment_id}:{}", row.at.ms());
-        let event = event(NewsOrder::of(&payment), &payment);
+        let event = event(NewsOrder::from_payment(&payment), &payment);
         Ok(Some(Self { payment_id: Some(payment_id), ..Self::made(row, id, kind, event) }))
     }
 
@@ -242,7 +242,7 @@ impl NewsItem {
 }
 
 fn worth_of(payout: &PayoutRow) -> FiatView {
-    FiatView::of(payout.fiat_minor, payout.currency)
+    FiatView::from_minor(payout.fiat_minor, payout.currency)
 }
 
 #[cfg(test)]
@@ -265,7 +265,7 @@ mod tests {
         world.mine(2).await;
         let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap();
         let told: Vec<_> = news.items.iter().map(|one| (one.kind, one.event.clone())).collect();
-        let order = NewsOrder::of(&late);
+        let order = NewsOrder::from_payment(&late);
         assert_eq!(
             (order.price.to_string().as_str(), order.reference.as_str()),
             ("10.00 USD", "order-1")
@@ -295,7 +295,7 @@ mod tests {
             let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap().items;
             news.into_iter().map(|one| (one.kind, one.event)).collect::<Vec<_>>()
         };
-        let order = NewsOrder::of(&payment);
+        let order = NewsOrder::from_payment(&payment);
         let attacked = |stop, state| NewsEvent::Attacked { order: order.clone(), state, stop };
         let paid =
             |stop| NewsEvent::Paid { order: order.clone(), state: PaymentState::Confirmed, stop };

@@ -19,7 +19,7 @@ use super::sums::FiatView;
 use crate::refusal::NotFound;
 pub use narrowing::PaymentsNarrowing;
 pub use sheet::PaymentsSheet;
-use tillgate_gateway::payments::{self, Author, Created, Draft};
+use tillgate_gateway::payments::{self, Author, Created, PaymentRequest};
 use tillgate_store::notify_hosts::NotifyHosts;
 use tillgate_store::payment_lists::PaymentFilter;
 use tillgate_store::payments::PaymentRow;
@@ -147,18 +147,18 @@ impl Ask for CreatePayment {
                 .map_err(|error| CommandError::invalid("amount", &error))?,
             None => self.amount,
         };
-        let draft = Draft {
+        let request = PaymentRequest {
             amount: Some(Cow::Owned(amount)),
             currency: Some(Cow::Owned(self.currency)),
             message: Some(Cow::Owned(self.message)),
             merchant_transaction_id: Some(Cow::Owned(self.merchant_transaction_id)),
             notification_url: self.notification_url.map(Cow::Owned),
-            ..Draft::default()
+            ..PaymentRequest::default()
         };
         let label = by.gateway().settings.snapshot().merchant_name.clone();
         let notify_hosts = NotifyHosts::default();
         let author = Author { key_id: None, label, notification_url_optional: true, notify_hosts };
-        match payments::create(by.gateway(), author, draft, None).await? {
+        match payments::create(by.gateway(), author, request, None).await? {
             Created::New { payment_id, .. } => show(by, payment_id).await,
             // Only a request with an idempotency key can be answered again.
             Created::Again(_) => Err(CommandError::internal()),
@@ -206,17 +206,17 @@ fn list_matching(
     let confirmed = matches
         .confirmed_minor
         .iter()
-        .filter_map(|(code, minor)| Some(FiatView::of(*minor, Currency::from_code(code)?)));
+        .filter_map(|(code, minor)| Some(FiatView::from_minor(*minor, Currency::from_code(code)?)));
     Ok(PaymentsPage {
         items: items(reader, &rows)?,
         items_count: u64::try_from(matches.seqs.len()).unwrap_or(u64::MAX),
         sums: Some(PaymentSums {
             confirmed: confirmed.collect(),
-            paid: BtcView::of_sats(matches.paid_sats),
+            paid: BtcView::from_sats(matches.paid_sats),
         }),
     })
 }
 
 fn items(reader: &Reader<'_>, rows: &[PaymentRow]) -> Result<Vec<PaymentItem>, StoreError> {
-    rows.iter().map(|row| PaymentItem::of(reader, row)).collect()
+    rows.iter().map(|row| PaymentItem::from_row(reader, row)).collect()
 }

@@ -39,7 +39,9 @@ pub use stuck::StuckPayouts;
 pub use stuck::StuckSentence;
 use tillgate_gateway::access::record_scope::RecordScope;
 use tillgate_gateway::gateway::Gateway;
-use tillgate_gateway::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
+use tillgate_gateway::payouts::{
+    self, Approver, OfferRequest, Offered, PayoutRequest, Permit, Requester,
+};
 use tillgate_store::notify_hosts::NotifyHosts;
 use tillgate_store::payout_lists::PayoutFilter;
 use tillgate_store::{Reader, StoreError};
@@ -48,7 +50,7 @@ pub use twins::TwinItem;
 pub use typed::plain_btc;
 use typed::{plain_fiat, typed};
 pub use view::HighFee;
-use view::Shown;
+use view::PayoutItems;
 pub use view::{PayoutItem, PayoutView, VersionItem};
 pub use view::{queued, show};
 pub use waiting::Waiting;
@@ -148,7 +150,7 @@ impl Ask for RequestPayout {
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let fiat_amount =
             typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)).transpose()?;
-        let draft = Draft {
+        let payout = PayoutRequest {
             btc_amount: typed(self.btc_amount).map(plain_btc).map(Cow::Owned),
             fiat_amount: fiat_amount.map(Cow::Owned),
             currency: Some(Cow::Owned(self.currency)),
@@ -166,7 +168,7 @@ impl Ask for RequestPayout {
         let (is_approved, again) = (self.approve, self.again);
         let request = OfferRequest {
             requester,
-            draft,
+            payout,
             is_approved,
             once: None,
             permit: Permit::none(),
@@ -211,7 +213,7 @@ fn list(
     (limit, offset): (u32, u32),
 ) -> Result<Page<PayoutItem>, StoreError> {
     let pages_base = gateway.pages_base();
-    let shown = Shown::of(gateway, reader, &pages_base)?;
+    let payout_items = PayoutItems::new(gateway, reader, &pages_base)?;
     let search = search.map(str::trim).filter(|search| !search.is_empty());
     if let Some(row) = search
         .and_then(|search| search.parse::<Id>().ok())
@@ -220,7 +222,7 @@ fn list(
         && let Some(row) = row
     {
         let within = filter.states.is_empty() || filter.states.contains(&row.state);
-        let items = if within && offset == 0 { vec![shown.item(&row)?] } else { Vec::new() };
+        let items = if within && offset == 0 { vec![payout_items.item(&row)?] } else { Vec::new() };
         return Ok(Page { items, items_count: u64::from(within) });
     }
     let filter = match search {
@@ -228,7 +230,7 @@ fn list(
         None => filter,
     };
     let rows = reader.payouts(&filter, limit, u64::from(offset))?;
-    let items = rows.iter().map(|row| shown.item(row)).collect::<Result<_, _>>()?;
+    let items = rows.iter().map(|row| payout_items.item(row)).collect::<Result<_, _>>()?;
     Ok(Page { items, items_count: reader.payouts_count(&filter)? })
 }
 

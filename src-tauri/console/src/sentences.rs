@@ -31,7 +31,7 @@ use tillgate_gateway::settings::SettingError;
 use tillgate_gateway::settlement::twins::CopyInUse;
 use tillgate_gateway::setup::{DraftError, SetupError};
 use tillgate_gateway::takings::NotDays;
-use tillgate_gateway::wallet::spend::{DraftError as SpendDraftError, SignError as SpendError};
+use tillgate_gateway::wallet::spend::{SignError, SpendError};
 use tillgate_gateway::watcher::{AcceptError, CancelError, HeldAfterScan, WatchError};
 use tillgate_machine::ballast::ReserveFreed;
 use tillgate_machine::field_errors::Fault;
@@ -115,8 +115,8 @@ fn all() -> Sentences {
         HeldAfterScan::sentences,
         SettingError::sentences,
         SetupError::sentences,
-        SpendDraftError::sentences,
         SpendError::sentences,
+        SignError::sentences,
         StaffWarning::sentences,
         StandsStill::sentences,
         StoreError::sentences,

@@ -40,7 +40,7 @@ impl Sheet {
     const CSV: Self = Self { separator: ',', decimal_mark: '.', is_for_people: false };
 
     /// A table for the spreadsheets of a locale such as `de-AT`; CSV without a locale.
-    pub fn of(locale: Option<&str>) -> Self {
+    pub fn for_locale(locale: Option<&str>) -> Self {
         let Some(tag) = locale else { return Self::CSV };
         let locale = Locale::try_from_str(tag).unwrap_or(Locale::UNKNOWN);
         let region = locale.id.region;

@@ -140,22 +140,22 @@ impl Ask for Statement {
             self.after.map(|after| Place { at: Timestamp::from_ms(after.at_ms), seq: after.row });
         let part =
             LedgerPart { from, to, after, last_seq: self.after.map(|after| after.last_row), limit };
-        let statement = by.read(move |_, reader| statement::of(reader, part, currency)).await?;
+        let statement = by.read(move |_, reader| statement::page(reader, part, currency)).await?;
         let totals = |totals: &[Total]| {
-            totals.iter().map(|total| StatementTotal::of(total, currency)).collect()
+            totals.iter().map(|total| StatementTotal::new(total, currency)).collect()
         };
         Ok(StatementView {
-            items: statement.lines.iter().map(|line| StatementItem::of(line, currency)).collect(),
+            items: statement.lines.iter().map(|line| StatementItem::new(line, currency)).collect(),
             by_day: totals(&statement.by_day),
             by_month: totals(&statement.by_month),
-            total: BtcView::of(statement.sats),
-            next: statement.next.as_ref().and_then(StatementPlace::of),
+            total: BtcView::from_signed_sats(statement.sats),
+            next: statement.next.as_ref().and_then(StatementPlace::from_part),
         })
     }
 }
 
 impl StatementPlace {
-    fn of(part: &LedgerPart) -> Option<Self> {
+    fn from_part(part: &LedgerPart) -> Option<Self> {
         let (after, last_row) = part.after.zip(part.last_seq)?;
         Some(Self { at_ms: after.at.ms(), row: after.seq, last_row })
     }
@@ -163,7 +163,7 @@ impl StatementPlace {
 
 impl Default for StatementTotals {
     fn default() -> Self {
-        Self { by_day: Vec::new(), by_month: Vec::new(), total: BtcView::of(0) }
+        Self { by_day: Vec::new(), by_month: Vec::new(), total: BtcView::from_signed_sats(0) }
     }
 }
 
@@ -181,20 +181,20 @@ impl StatementTotals {
                 }
             }
         }
-        self.total = BtcView::of(self.total.sats.saturating_add(page.total.sats));
+        self.total = BtcView::from_signed_sats(self.total.sats.saturating_add(page.total.sats));
     }
 }
 
 impl StatementItem {
-    fn of(line: &Line, currency: Currency) -> Self {
+    fn new(line: &Line, currency: Currency) -> Self {
         let entry = &line.entry;
         Self {
             time: entry.at.iso_millis(),
             kind: entry.kind,
-            amount: BtcView::of(entry.sats),
-            worth: line.worth_minor.map(|minor| FiatView::of(minor, currency)),
+            amount: BtcView::from_signed_sats(entry.sats),
+            worth: line.worth_minor.map(|minor| FiatView::from_minor(minor, currency)),
             exchange_rate: line.rate.map(|rate| rate.format()),
-            fee: line.fee_sats.map(BtcView::of),
+            fee: line.fee_sats.map(BtcView::from_signed_sats),
             btc_tx_id: entry.txid.map(|txid| txid.to_string()),
             payment_id: entry.payment.map(|(id, ..)| id.to_string()),
             payout_id: entry.payout.map(|(id, ..)| id.to_string()),
@@ -209,23 +209,23 @@ impl StatementTotal {
         let worths = self.worth.as_ref().zip(other.worth.as_ref());
         Self {
             period: self.period.clone(),
-            amount: BtcView::of(self.amount.sats.saturating_add(other.amount.sats)),
+            amount: BtcView::from_signed_sats(self.amount.sats.saturating_add(other.amount.sats)),
             worth: worths.and_then(|(one, two)| {
-                Some(FiatView::of(
+                Some(FiatView::from_minor(
                     one.minor.saturating_add(two.minor),
                     Currency::from_code(&one.currency)?,
                 ))
             }),
-            fee: BtcView::of(self.fee.sats.saturating_add(other.fee.sats)),
+            fee: BtcView::from_signed_sats(self.fee.sats.saturating_add(other.fee.sats)),
         }
     }
 
-    fn of(total: &Total, currency: Currency) -> Self {
+    fn new(total: &Total, currency: Currency) -> Self {
         Self {
             period: total.period.clone(),
-            amount: BtcView::of(total.sats),
-            worth: total.worth_minor.map(|minor| FiatView::of(minor, currency)),
-            fee: BtcView::of(total.fee_sats),
+            amount: BtcView::from_signed_sats(total.sats),
+            worth: total.worth_minor.map(|minor| FiatView::from_minor(minor, currency)),
+            fee: BtcView::from_signed_sats(total.fee_sats),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Ask for StatementSheet {
         let (currency, is_first) = (statement.currency.clone(), statement.after.is_none());
         let limit = statement.limit.or(Some(PAGE_MAX));
         let page = Statement { limit, ..statement }.answer(by).await?;
-        let sheet = Sheet::of(locale.as_deref());
+        let sheet = Sheet::for_locale(locale.as_deref());
         let heading = is_first.then(|| sheet.heading(HEADING));
         let lines = page.items.into_iter().map(|item| sheet.line(cells(&currency, item)));
         Ok(StatementSheetPage { text: heading.into_iter().chain(lines).collect(), next: page.next })

@@ -197,7 +197,7 @@ pub struct RateSourceItem {
 
 impl RateItem {
     /// The row's rate; `None` if no rate was ever known.
-    fn of(row: &RatesRow) -> Option<Self> {
+    fn from_row(row: &RatesRow) -> Option<Self> {
         let rate = row.rate?;
         Some(Self {
             currency: row.currency.code().to_owned(),
@@ -210,7 +210,7 @@ impl RateItem {
 }
 
 impl RateSourceItem {
-    fn of(source: SourceRow, now: Timestamp) -> Self {
+    fn from_row(source: SourceRow, now: Timestamp) -> Self {
         let age_ms = source.answered_at.map(|at| now.ms().saturating_sub(at.ms()));
         Self {
             name: source.name.to_owned(),
@@ -254,11 +254,11 @@ fn status(
         key_fault,
         given_up,
     };
-    let warnings = Warnings::of(gateway, reader, seen)?;
+    let warnings = Warnings::collect(gateway, reader, seen)?;
     let failing = reader.failing_servers()?;
-    let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);
-    let stuck = StuckPayouts::of(gateway, reader)?;
-    let held_for = HeldFor::of(gateway, reader, hold.as_ref())?;
+    let (waiting, hold) = (Waiting::load(gateway, reader)?, reader.sender_hold()?);
+    let stuck = StuckPayouts::load(gateway, reader)?;
+    let held_for = HeldFor::load(gateway, reader, hold.as_ref())?;
     let (offers_waiting, own_offers_waiting) = reader.offers_waiting_counts(now)?;
     Ok(StatusView {
         environment: gateway.environment.as_str().to_owned(),
@@ -267,7 +267,7 @@ fn status(
         api: served.map(|served| served.api.clone()),
         pages: served.map(|_| gateway.pages_base()),
         clock: now.iso_millis(),
-        backend: BackendItem::of(gateway),
+        backend: BackendItem::from_gateway(gateway),
         chain_height: seen_height(&watched),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
@@ -278,8 +278,11 @@ fn status(
             .err()
             .map(|error| error.telling()),
         catching_up,
-        rates: rates.iter().filter_map(RateItem::of).collect(),
-        rate_sources: sources.into_iter().map(|source| RateSourceItem::of(source, now)).collect(),
+        rates: rates.iter().filter_map(RateItem::from_row).collect(),
+        rate_sources: sources
+            .into_iter()
+            .map(|source| RateSourceItem::from_row(source, now))
+            .collect(),
         open_payments: reader.payments_count(&PaymentFilter::open())?,
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,
@@ -305,7 +308,7 @@ fn status(
         sender_hold: hold.map(|hold| hold.reason),
         sender_hold_transactions: held_for.listed,
         sender_hold_transactions_count: held_for.count,
-        balance: BtcView::of(reader.ledger_sats()?),
+        balance: BtcView::from_signed_sats(reader.ledger_sats()?),
         stuck: stuck.named,
         stuck_payouts: stuck.count,
         alarms: alarms(reader)?,

@@ -31,7 +31,7 @@ pub struct FiatView {
 impl FiatView {
     /// The view of a number of minor units.
     #[must_use]
-    pub fn of(minor: i64, currency: Currency) -> Self {
+    pub fn from_minor(minor: i64, currency: Currency) -> Self {
         Self {
             minor,
             text: currency.format_minor(minor),
@@ -44,7 +44,7 @@ impl FiatView {
     /// `None` without a fresh rate.
     pub fn today(gateway: &Gateway, sats: u64, currency: Currency) -> Option<Self> {
         let market = gateway.market.rates.rate_for(currency, gateway.time.now()).ok()?;
-        Some(Self::of(market.rate.sats_to_minor_half_even(sats, currency)?, currency))
+        Some(Self::from_minor(market.rate.sats_to_minor_half_even(sats, currency)?, currency))
     }
 }
 
@@ -75,14 +75,14 @@ pub struct Acceptance {
 impl Acceptance {
     /// The effect of accepting the coins; `None` if staff may not accept, or if no coins came.
     #[must_use]
-    pub fn of(row: &PaymentRow, receipts: &[Receipt], anomalies: &[Anomaly]) -> Option<Self> {
+    pub fn new(row: &PaymentRow, receipts: &[Receipt], anomalies: &[Anomaly]) -> Option<Self> {
         let sats = may_accept(&row.payment, receipts, anomalies).ok()?;
         let mut accepted = row.payment.clone();
         accepted.paid_sats = sats;
-        let fiat = |minor| FiatView::of(minor, accepted.currency);
+        let fiat = |minor| FiatView::from_minor(minor, accepted.currency);
         let missing = accepted.remaining_minor();
         Some(Self {
-            coins: BtcView::of_sats(sats),
+            coins: BtcView::from_sats(sats),
             worth: fiat(accepted.paid_minor()),
             price: fiat(accepted.price_minor),
             short: (missing > 0).then(|| fiat(missing)),

@@ -99,11 +99,11 @@ impl Ask for ShowTakings {
         by.read(move |gateway, reader| {
             let first =
                 gateway.settings.snapshot().currencies.first().copied().unwrap_or(Currency::USD);
-            let takings = takings::of(reader, &days, first)?;
+            let takings = takings::load(reader, &days, first)?;
             Ok(TakingsView {
                 payments_count: reader.payments_count(&PaymentFilter::default())?,
-                main: CurrencyTakings::of(&takings.main),
-                others: takings.others.iter().map(CurrencyTakings::of).collect(),
+                main: CurrencyTakings::from_takings(&takings.main),
+                others: takings.others.iter().map(CurrencyTakings::from_takings).collect(),
             })
         })
         .await
@@ -111,9 +111,9 @@ impl Ask for ShowTakings {
 }
 
 impl CurrencyTakings {
-    fn of(takings: &Takings) -> Self {
+    fn from_takings(takings: &Takings) -> Self {
         let currency = takings.currency;
-        let sum = |row: &TakingsRow| TakingsSum::of(row, currency);
+        let sum = |row: &TakingsRow| TakingsSum::from_row(row, currency);
         let top = top_of_chart(&takings.days);
         let day =
             |row: &TakingsRow| TakingsDay { sum: sum(row), height: height(row.price_minor, top) };
@@ -123,21 +123,23 @@ impl CurrencyTakings {
             yesterday: sum(&takings.yesterday),
             week: sum(&takings.week),
             last_week: sum(&takings.last_week),
-            week_change: takings.week_change_minor().map(|minor| FiatView::of(minor, currency)),
+            week_change: takings
+                .week_change_minor()
+                .map(|minor| FiatView::from_minor(minor, currency)),
             all: sum(&takings.all),
             days: takings.days.iter().map(day).collect(),
-            top: FiatView::of(top, currency),
-            half: FiatView::of(top / 2, currency),
+            top: FiatView::from_minor(top, currency),
+            half: FiatView::from_minor(top / 2, currency),
         }
     }
 }
 
 impl TakingsSum {
-    fn of(row: &TakingsRow, currency: Currency) -> Self {
+    fn from_row(row: &TakingsRow, currency: Currency) -> Self {
         Self {
             payments: row.payments,
-            price: FiatView::of(row.price_minor, currency),
-            paid: BtcView::of_sats(row.paid_sats),
+            price: FiatView::from_minor(row.price_minor, currency),
+            paid: BtcView::from_sats(row.paid_sats),
         }
     }
 }

@@ -3,8 +3,8 @@
 mod alarms;
 mod catching_up;
 mod chained;
+mod double_payments;
 mod electrum_hostile;
-mod held_back;
 mod hung;
 mod labels;
 #[cfg(target_os = "linux")]

@@ -226,7 +226,8 @@ fn info(
     let gap_limit = longest_unused.saturating_add(1).max(USUAL_GAP_LIMIT);
     let next_index = reader.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
     let restore = reader.dangerous_restore()?;
-    let restore = restore.map(|restore| RestoreView::of(gateway, reader, &restore)).transpose()?;
+    let restore =
+        restore.map(|restore| RestoreView::load(gateway, reader, &restore)).transpose()?;
     let looked = restore.is_none();
     let record = format!(
         r#"{{"balanceBtc":{},"spendableBtc":{},"lockedBtc":{},"pendingBtc":{},"immatureBtc":{},"addressType":"{address_type}","network":"{network}","longestUnused":{longest_unused},"gapLimit":{gap_limit},"nextIndex":{next_index},"looked":{looked}}}"#,
@@ -237,16 +238,16 @@ fn info(
         format_btc(immature_sats),
     );
     Ok(WalletInfoView {
-        balance: BtcView::of(balance_sats),
+        balance: BtcView::from_signed_sats(balance_sats),
         balance_worth: u64::try_from(balance_sats)
             .ok()
             .zip(settings.currencies.first())
             .and_then(|(sats, currency)| FiatView::today(gateway, sats, *currency)),
-        spendable: BtcView::of_sats(spendable_sats),
-        locked: BtcView::of_sats(sums.locked_sats),
+        spendable: BtcView::from_sats(spendable_sats),
+        locked: BtcView::from_sats(sums.locked_sats),
         spend_confirmations: settings.spend_confirmations,
-        pending: BtcView::of_sats(sums.pending_sats),
-        immature: BtcView::of_sats(immature_sats),
+        pending: BtcView::from_sats(sums.pending_sats),
+        immature: BtcView::from_sats(immature_sats),
         address_type: address_type.to_owned(),
         network,
         longest_unused,

@@ -79,7 +79,7 @@ impl Standstill {
     /// Whether a backend with this best block stands still at `now`. `now` is a time that servers
     /// confirm, if any do.
     #[must_use]
-    pub fn of(cut_off: Option<CutOff>, tip_time: Timestamp, now: Timestamp) -> Option<Self> {
+    pub fn detect(cut_off: Option<CutOff>, tip_time: Timestamp, now: Timestamp) -> Option<Self> {
         let age_ms = now.ms().saturating_sub(tip_time.ms());
         let is_old = age_ms > OLD_BLOCK_MS;
         cut_off.map(Self::CutOff).or_else(|| is_old.then_some(Self::OldBlock { age_ms }))
@@ -92,7 +92,7 @@ impl Closing {
         let &Seen { at, tip_time, median_time, servers_ahead_ms, cut_off } = seen;
         let clock = self.clock.look(at, tip_time, median_time, servers_ahead_ms);
         self.standstill =
-            Standstill::of(cut_off, tip_time, at.plus_ms(servers_ahead_ms.unwrap_or(0)));
+            Standstill::detect(cut_off, tip_time, at.plus_ms(servers_ahead_ms.unwrap_or(0)));
         let begins = self.looked_at.is_none_or(|before| at > before.plus_ms(PAUSE_MS));
         if begins || self.standstill.is_some() {
             self.doubted_at = Some(at);

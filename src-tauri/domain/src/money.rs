@@ -6,15 +6,15 @@
 
 mod bitcoin;
 mod currency;
+mod display;
 mod error;
 mod number;
 mod rate;
-mod shown;
 mod typed;
 
 pub use bitcoin::{MAX_SATS, SATS_PER_BTC, format_btc, format_btc_signed, parse_btc};
 pub use currency::Currency;
+pub use display::show_btc;
 pub use error::AmountError;
 pub use rate::{Rate, paid_minor, usd_equivalent};
-pub use shown::show_btc;
 pub use typed::Ambiguous;

@@ -163,7 +163,7 @@ impl Payment {
     /// Why it is INVALID; `None` in every other state.
     #[must_use]
     pub const fn why_invalid(&self) -> Option<WhyInvalid> {
-        WhyInvalid::of(
+        WhyInvalid::in_state(
             self.state,
             self.confirmed_at.is_some(),
             self.too_much_sats(),

@@ -51,7 +51,7 @@ pub enum ToShops {
 impl Answer<'_> {
     /// An answer with this type.
     #[must_use]
-    pub const fn of(error_type: ErrorType) -> Self {
+    pub const fn new(error_type: ErrorType) -> Self {
         Self::Typed(Typed {
             error_type,
             argument: None,
@@ -63,13 +63,13 @@ impl Answer<'_> {
     /// A failure inside the gateway.
     #[must_use]
     pub fn internal() -> Self {
-        Self::of(ErrorType::InternalError).to_shops(ToShops::Reference)
+        Self::new(ErrorType::InternalError).to_shops(ToShops::Reference)
     }
 
     /// A record that does not exist. The sentence for shops does not repeat their id.
     #[must_use]
     pub fn not_found(to_shops: &'static str) -> Self {
-        Self::of(ErrorType::NotFound).to_shops(ToShops::Instead(to_shops))
+        Self::new(ErrorType::NotFound).to_shops(ToShops::Instead(to_shops))
     }
 
     /// The same answer with this sentence for shops.
@@ -106,6 +106,6 @@ impl Answered for StoreError {
 
 impl Answered for DiskNearlyFull {
     fn answer(&self) -> Answer<'_> {
-        Answer::of(ErrorType::StorageUnavailable)
+        Answer::new(ErrorType::StorageUnavailable)
     }
 }

@@ -87,7 +87,7 @@ fn by_exponent(raw: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(number: &str) -> String {
+    fn canonical_number(number: &str) -> String {
         canonical(&JsonObject::parse(format!("{{\"amount\":{number}}}").as_bytes()).unwrap())
     }
 
@@ -99,7 +99,10 @@ mod tests {
             &["0", "-0", "0.00", "0e7"],
             &["-1.50", "-15e-1"],
         ] {
-            assert!(same.iter().all(|one| of(one) == of(same[0])), "{same:?}");
+            assert!(
+                same.iter().all(|one| canonical_number(one) == canonical_number(same[0])),
+                "{same:?}"
+            );
         }
     }
 
@@ -109,11 +112,12 @@ mod tests {
             "10", "1", "100", "0.1", "-10", "\"10\"", "\"1e1\"", "0", "null", "true", "false",
             "[10]", "{}",
         ];
-        let texts: std::collections::BTreeSet<String> = all.iter().map(|one| of(one)).collect();
+        let texts: std::collections::BTreeSet<String> =
+            all.iter().map(|one| canonical_number(one)).collect();
         assert_eq!(texts.len(), all.len(), "{texts:?}");
         assert_ne!(
-            of("1e99999999999999999999"),
-            of("1e99999999999999999998"),
+            canonical_number("1e99999999999999999999"),
+            canonical_number("1e99999999999999999998"),
             "the exponent is beyond all bounds"
         );
     }

@@ -52,7 +52,7 @@ impl PayoutFeeRate {
     }
 
     /// Applies the settings `feeFloorSatVb` and `feeCapSatVb`.
-    fn of(rate: FeeRate, node: Option<NodeFeeRates>, settings: &Settings) -> Self {
+    fn new(rate: FeeRate, node: Option<NodeFeeRates>, settings: &Settings) -> Self {
         let minimum = node.map_or(FeeRate::ZERO, |node| node.minimum);
         Self {
             estimate: rate.max(sat_vb(settings.fee_floor_sat_vb)).max(minimum),
@@ -65,7 +65,7 @@ impl PayoutFeeRate {
     /// else the floor.
     fn of_offers(known: Option<KnownFeeRates>, settings: &Settings) -> Self {
         let rate = known.and_then(|known| last_rate(&known, settings)).unwrap_or(FeeRate::ZERO);
-        Self::of(rate, known.map(|known| known.rates), settings)
+        Self::new(rate, known.map(|known| known.rates), settings)
     }
 }
 
@@ -100,7 +100,7 @@ pub fn fee_rate_known(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
 pub fn fee_rate_wanted(gateway: &Gateway, settings: &Settings) -> Option<FeeRate> {
     let known = gateway.fee_rates_known()?;
     last_rate(&known, settings)
-        .map(|rate| PayoutFeeRate::of(rate, Some(known.rates), settings).estimate)
+        .map(|rate| PayoutFeeRate::new(rate, Some(known.rates), settings).estimate)
 }
 
 /// The rate of a transaction signed now, from an answer at most a minute old.
@@ -113,12 +113,12 @@ pub async fn fee_rate_now(
 ) -> Result<PayoutFeeRate, NoFeeRate> {
     let rates = gateway.fee_rates_now().await.ok_or(NoFeeRate::Silent)?;
     let rate = estimate_or_fallback(&rates, settings).ok_or(NoFeeRate::NoEstimate)?;
-    Ok(PayoutFeeRate::of(rate, Some(rates), settings))
+    Ok(PayoutFeeRate::new(rate, Some(rates), settings))
 }
 
 /// Coins that a payout could spend now, the oldest first. If there are very many, only those that
 /// `unspent_coins` chooses for one transaction.
-pub fn spendable(
+pub fn spendable_coins(
     reader: &Reader<'_>,
     settings: &Settings,
 ) -> Result<Vec<SpendableCoin>, StoreError> {
@@ -176,7 +176,7 @@ pub fn spendable_sats(
     address_type: AddressType,
 ) -> Result<u64, StoreError> {
     let (tip_height, confirmations) = (reader.tip_height()?, settings.spend_confirmations);
-    let coins = spendable(reader, settings)?;
+    let coins = spendable_coins(reader, settings)?;
     let worth =
         coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
     let (count, worth_sats) = worth.fold((0usize, 0u64), |(count, sum), coin| {

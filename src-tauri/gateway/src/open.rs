@@ -32,7 +32,7 @@ use crate::rates::{Rates, sources};
 use crate::sender::Sender;
 use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
 use crate::setup::{self, SetupError};
-use crate::wallet::{Wallet, WalletError};
+use crate::wallet::{Wallet, WalletError, mark};
 use crate::watcher::Watcher;
 
 /// The options for opening a gateway.
@@ -156,7 +156,7 @@ pub async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
     let settings = settings(&options, &store)?;
     let network = settings.snapshot().network;
     let secrets = {
-        let coins = Coins::of(options.environment, network == ChainNetwork::Sandbox);
+        let coins = Coins::in_environment(options.environment, network == ChainNetwork::Sandbox);
         let folder = data_dir.path().to_owned();
         let location = options.secrets.clone();
         blocking(move || {
@@ -173,7 +173,7 @@ pub async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
         // The cell is still empty, so the call cannot fail.
         wallet.set(Arc::new(made));
     }
-    if let Err(error) = data_dir.set_wallet_mark(wallet.get().is_some()) {
+    if let Err(error) = mark::set(&data_dir, wallet.get().is_some()) {
         tracing::warn!(%error, "commands that name no environment may choose the wrong one");
     }
     let gateway = Gateway {
@@ -200,7 +200,7 @@ pub async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
         machine: Machine {
             entropy,
             secrets,
-            disk: Disk::of(data_dir.path(), options.environment),
+            disk: Disk::new(data_dir.path(), options.environment),
             data_dir,
         },
     };
@@ -290,7 +290,7 @@ fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
         // restore.
         let network = options.overrides.get("network");
         let is_sandbox = network.is_none_or(|given| given.value == ChainNetwork::Sandbox.as_str());
-        let coins = Coins::of(options.environment, is_sandbox);
+        let coins = Coins::in_environment(options.environment, is_sandbox);
         secrets::check_for_new(&options.secrets, coins, &SystemEntropy.id()?)?;
     }
     let data_dir = DataDir::open(&base, options.environment, options.if_missing)?;

@@ -2,16 +2,16 @@
 
 mod checks;
 mod create;
-mod draft;
 mod read;
+mod request;
 
 pub use checks::{FieldErrors, TEXT_MAX};
 pub use create::CreateError;
 pub use create::{Author, Created, create};
-pub use draft::Draft;
-pub use draft::RedirectKind;
 pub use read::FEW_TRANSACTIONS;
 pub use read::{Lookup, find, list, record};
+pub use request::PaymentRequest;
+pub use request::RedirectKind;
 
 #[cfg(test)]
 mod tests;

@@ -3,24 +3,23 @@
 
 mod alarms;
 mod approve;
-mod draft;
+mod cost;
 mod estimate;
 mod expire;
-mod funding;
 mod limit;
 mod offer;
 mod preview;
 mod read;
 mod reject;
+mod request;
 #[cfg(test)]
 mod tests;
 
 pub use alarms::dismiss_alarms;
 pub use approve::{ApproveError, Approver, approve, has_refund_coins, may_approve};
-pub use draft::Draft;
+pub use cost::{Permit, takes_all_coins};
 pub use estimate::{EstimateAmount, EstimateError, EstimateRequest, estimate};
 pub use expire::{expire_due, expire_of_clock_ahead};
-pub use funding::{Permit, takes_all_coins};
 pub use limit::{LimitError, limit_now, limit_record};
 pub use offer::{
     Along, OfferError, OfferRequest, Offered, Requester, answered_before, offer, offer_along,
@@ -28,3 +27,4 @@ pub use offer::{
 pub use preview::{Preview, PreviewRequest, open_anomaly_of, preview};
 pub use read::{list, record};
 pub use reject::{RejectError, reject};
+pub use request::PayoutRequest;

@@ -41,7 +41,7 @@ pub async fn call(
 ) -> Result<Value, CallError> {
     let (route, subject) = Route::find(method, path)?;
     let body = if body.is_null() { String::new() } else { body.to_string() };
-    let call = route.read(&app.gateway, subject, body.as_bytes())?;
+    let call = route.parse(&app.gateway, subject, body.as_bytes())?;
     make(app, call).await
 }
 

@@ -10,9 +10,9 @@
 
 mod build;
 mod chosen;
+mod double_payments;
 mod error;
 mod fresh_look;
-mod held_back;
 mod instead;
 mod named_rate;
 mod pass;
@@ -22,8 +22,8 @@ mod stuck;
 #[cfg(test)]
 mod tests;
 
+pub use double_payments::{Payable, is_held_back, payable};
 pub use error::{ReleaseError, SendError};
-pub use held_back::{Payable, is_held_back, payable};
 pub use named_rate::{NamedRateError, NamedRateFee, may_send, named_rate_fee};
 pub use pass::{Sender, due_at};
 pub use replace::{

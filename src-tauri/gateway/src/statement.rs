@@ -53,7 +53,7 @@ pub struct Total {
 
 /// A page of the ledger, valued in one currency. Rows that are written later are on none of the
 /// following pages.
-pub fn of(
+pub fn page(
     reader: &Reader<'_>,
     part: LedgerPart,
     currency: Currency,
@@ -70,7 +70,7 @@ pub fn of(
     let mut lines = Vec::with_capacity(entries.len());
     for entry in entries {
         let of_moment = rate_of_moment(reader, &mut moments, &entry, currency)?;
-        lines.push(Line::of(entry, currency, of_moment));
+        lines.push(Line::new(entry, currency, of_moment));
     }
     Ok(Statement {
         by_day: totals(&lines, DATE),
@@ -82,7 +82,7 @@ pub fn of(
 }
 
 impl Line {
-    fn of(entry: Entry, currency: Currency, of_moment: Option<Rate>) -> Self {
+    fn new(entry: Entry, currency: Currency, of_moment: Option<Rate>) -> Self {
         let rate = rate_of_record(&entry, currency).or(of_moment);
         let worth_minor = rate.and_then(|rate| {
             let minor = rate.sats_to_minor_half_even(entry.sats.unsigned_abs(), currency)?;
@@ -186,7 +186,7 @@ mod tests {
     fn line(entry: Entry, code: &str) -> Line {
         let currency = Currency::from_code(code).unwrap();
         let of_moment = rate_among(r#"{"EUR":"46000.0000","USD":"50000.0000"}"#, currency);
-        Line::of(entry, currency, of_moment)
+        Line::new(entry, currency, of_moment)
     }
 
     fn rate_in(code: &str, rate: &str) -> Option<(Id, Currency, Rate)> {
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(line(payment(), "USD").worth_minor, Some(6_000_000));
         assert_eq!(line(payment(), "EUR").worth_minor, Some(4_600_000));
         assert_eq!(line(payment(), "JPY").worth_minor, None, "no rate was known");
-        assert_eq!(Line::of(payment(), Currency::from_code("EUR").unwrap(), None).rate, None);
+        assert_eq!(Line::new(payment(), Currency::from_code("EUR").unwrap(), None).rate, None);
     }
 
     #[test]

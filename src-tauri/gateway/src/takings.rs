@@ -86,7 +86,7 @@ impl Days {
 }
 
 /// The takings of these days in each currency. If nothing was taken, the main currency is `first`.
-pub fn of(reader: &Reader<'_>, days: &Days, first: Currency) -> Result<AllTakings, StoreError> {
+pub fn load(reader: &Reader<'_>, days: &Days, first: Currency) -> Result<AllTakings, StoreError> {
     let mut taken = Vec::new();
     for currency in reader.currencies_taken()? {
         let takings = in_currency(reader, days, currency)?;

@@ -42,7 +42,7 @@ use crate::app::App;
 use crate::gateway::Gateway;
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier, Receiver};
 use crate::open::{self, Options};
-use crate::payments::{Author, CreateError, Draft, create};
+use crate::payments::{Author, CreateError, PaymentRequest, create};
 use crate::rates::Rates;
 use crate::sender::Sender;
 use crate::watcher::Watcher;
@@ -402,12 +402,12 @@ pub async fn ask_for_payment(gateway: &Arc<Gateway>) -> Result<(), CreateError> 
         notification_url_optional: true,
         notify_hosts: NotifyHosts::default(),
     };
-    let draft = Draft {
+    let request = PaymentRequest {
         amount: Some("10.00".into()),
         currency: Some("USD".into()),
         message: Some("".into()),
         merchant_transaction_id: Some("".into()),
-        ..Draft::default()
+        ..PaymentRequest::default()
     };
-    create(gateway, author, draft, None).await.map(|_| ())
+    create(gateway, author, request, None).await.map(|_| ())
 }

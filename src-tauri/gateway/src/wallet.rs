@@ -4,21 +4,22 @@
 mod addresses;
 mod change;
 mod descriptor;
-mod drafts;
 mod keychain;
+pub mod mark;
 mod other_type;
 mod public_keychains;
 pub mod spend;
 #[cfg(test)]
 mod tests;
 pub mod words;
+mod words_drafts;
 
 pub use addresses::AddressPool;
 pub use change::ChangeScripts;
 pub use descriptor::{Descriptors, NotReady, WalletError};
-pub use drafts::{DRAFT_KEPT_FOR, WordsDraft, WordsDrafts};
 pub use other_type::OtherType;
 pub use public_keychains::PublicKeychains;
+pub use words_drafts::{DRAFT_KEPT_FOR, WordsDraft, WordsDrafts};
 
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ impl Wallet {
         let (Some((external, next_address)), Some((internal, next_change))) = keychains else {
             return Ok(None);
         };
-        let keychains = PublicKeychains::of(Descriptors { external, internal }, network)?;
+        let keychains = PublicKeychains::parse(Descriptors { external, internal }, network)?;
         let (skipped, restore) = store
             .read(|reader| Ok::<_, StoreError>((reader.skipped_addresses()?, reader.restore()?)))?;
         let wallet = Self::start(keychains, next_address, skipped, next_change, skip)?;

@@ -16,6 +16,7 @@ mod look;
 mod lookahead;
 pub mod package;
 mod receipt_rebroadcasts;
+mod reorg;
 mod restored;
 mod storing;
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub async fn list(
     uri: Uri,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
-    let mut query = Query::of(&uri);
+    let mut query = Query::from_uri(&uri);
     let limit = query.text("limit").unwrap_or_else(|| DEFAULT_LIMIT.to_owned());
     let offset = query.text("offset").unwrap_or_else(|| "0".to_owned());
     let (limit, offset) = (query.limit(&limit, PAGE_MAX), query.offset(&offset));

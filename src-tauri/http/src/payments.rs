@@ -14,7 +14,7 @@ use tillgate_domain::permission::Permission;
 use tillgate_gateway::access::idempotency::Once;
 use tillgate_gateway::canonical_json::canonical;
 use tillgate_gateway::notifications::resend;
-use tillgate_gateway::payments::{self, Author, Created, Draft, Lookup, RedirectKind};
+use tillgate_gateway::payments::{self, Author, Created, Lookup, PaymentRequest, RedirectKind};
 use tillgate_gateway::records::{PAGE_MAX, Snapshot};
 use tillgate_machine::field_errors::FieldError;
 use tillgate_machine::json::JsonObject;
@@ -48,10 +48,10 @@ pub async fn create(
     let (parts, body) = request.into_parts();
     let body = read_json_body(&parts.headers, body).await?;
     let object = JsonObject::parse(&body)?;
-    let mut draft = read_draft(&object);
-    draft.field_errors.extend(Query::of(&parts.uri).into_field_errors());
+    let mut payment = parse_payment_request(&object);
+    payment.field_errors.extend(Query::from_uri(&parts.uri).into_field_errors());
     let key = idempotency_key(&parts.headers).unwrap_or_else(|field_error| {
-        draft.field_errors.push(field_error);
+        payment.field_errors.push(field_error);
         None
     });
     let once = key.map(|key| {
@@ -70,7 +70,7 @@ pub async fn create(
         notification_url_optional: key.notification_url_optional,
         notify_hosts: key.notify_hosts.clone(),
     };
-    Ok(match payments::create(&http.app.gateway, author, draft, once).await? {
+    Ok(match payments::create(&http.app.gateway, author, payment, once).await? {
         Created::New { record, .. } => json_answer(record),
         Created::Again(answer) => replayed(answer),
     })
@@ -110,7 +110,7 @@ pub async fn list(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let page = page?;
-    let mut query = Query::of(&uri);
+    let mut query = Query::from_uri(&uri);
     let limit = query.limit(&page.limit, PAGE_MAX);
     let offset = query.offset(&page.offset);
     let filter = PaymentFilter {
@@ -155,7 +155,7 @@ pub async fn notify_deprecated(
 
 /// The script of the address by which a list is filtered.
 pub fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
-    let address = query.read("address", |text| match address::foreign_character(text) {
+    let address = query.parse_with("address", |text| match address::foreign_character(text) {
         Some(foreign) => Err(foreign.to_string()),
         None => text
             .parse::<bitcoin::Address<NetworkUnchecked>>()
@@ -179,7 +179,7 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, FieldError
     }
 }
 
-fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
+fn parse_payment_request<'a>(object: &JsonObject<'a>) -> PaymentRequest<'a> {
     let mut field_errors = Vec::new();
     let mut redirect_urls: Vec<(RedirectKind, Cow<'a, str>)> = Vec::new();
     if let Some(urls) = object.object("redirectUrls", &mut field_errors) {
@@ -193,7 +193,7 @@ fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
             redirect_urls.extend(url.map(|url| (kind, url)));
         }
     }
-    Draft {
+    PaymentRequest {
         amount: object.number("amount", &mut field_errors),
         currency: object.string("currency", &mut field_errors),
         notification_url: object.url("notificationUrl", "notificationUrl", &mut field_errors),

@@ -14,7 +14,7 @@ use tillgate_gateway::anomalies::{self, RefundRequest};
 use tillgate_gateway::canonical_json::canonical;
 use tillgate_gateway::notifications::resend;
 use tillgate_gateway::payouts::{
-    self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Permit,
+    self, Approver, EstimateAmount, EstimateRequest, OfferRequest, Offered, PayoutRequest, Permit,
     Requester,
 };
 use tillgate_gateway::records::{PAGE_MAX, Snapshot};
@@ -50,7 +50,7 @@ pub async fn create(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsCreate)?;
     let (parts, body) = request.into_parts();
-    let mut query = Query::of(&parts.uri);
+    let mut query = Query::from_uri(&parts.uri);
     let is_approved = auto_approve(&mut query);
     if is_approved {
         caller.may(Permission::PayoutsApprove)?;
@@ -58,15 +58,15 @@ pub async fn create(
     caller.asks(&http)?;
     let body = read_json_body(&parts.headers, body).await?;
     let object = JsonObject::parse(&body)?;
-    let mut draft = read_draft(&object);
-    let anomaly = object.string("anomalyId", &mut draft.field_errors);
+    let mut payout = parse_payout_request(&object);
+    let anomaly = object.string("anomalyId", &mut payout.field_errors);
     if anomaly.is_some() {
         caller.may(Permission::PaymentsRead)?;
     }
-    let again = query.read("again", yes).unwrap_or(false);
-    draft.field_errors.extend(query.into_field_errors());
+    let again = query.parse_with("again", yes).unwrap_or(false);
+    payout.field_errors.extend(query.into_field_errors());
     let once = once(&caller, &parts.headers, &parts.uri, &object).unwrap_or_else(|field_error| {
-        draft.field_errors.push(field_error);
+        payout.field_errors.push(field_error);
         None
     });
     let (scope, key) = (caller.scope(), caller.0);
@@ -76,7 +76,7 @@ pub async fn create(
         notify_hosts: key.notify_hosts.clone(),
     };
     let permit = reckoning(&http, key.key_id);
-    let offer = OfferRequest { requester, draft, is_approved, once, permit, again };
+    let offer = OfferRequest { requester, payout, is_approved, once, permit, again };
     let gateway = &http.app.gateway;
     let offered = match anomaly {
         None => payouts::offer(gateway, offer).await?,
@@ -132,14 +132,14 @@ pub async fn get(
 
 /// `GET /v2/payouts`
 pub async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Response {
-    let is_old = Query::of(&uri).has(OLD_TXID);
+    let is_old = Query::from_uri(&uri).has(OLD_TXID);
     let answer = list_new(http, caller, &uri).await.into_response();
     if is_old { deprecated(answer, None) } else { answer }
 }
 
 async fn list_new(http: Arc<Http>, caller: Caller, uri: &Uri) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
-    let mut query = Query::of(uri);
+    let mut query = Query::from_uri(uri);
     let limit = query.text("limit").unwrap_or_else(|| DEFAULT_LIMIT.to_owned());
     let offset = query.text("offset").unwrap_or_else(|| "0".to_owned());
     let (limit, offset) = (query.limit(&limit, PAGE_MAX), query.offset(&offset));
@@ -150,8 +150,8 @@ async fn list_new(http: Arc<Http>, caller: Caller, uri: &Uri) -> Result<Response
         to: query.time("timeTo"),
         script: address_script(&mut query),
         txid: txid(&mut query),
-        amount_sats: query.read("btcAmount", parse_btc),
-        fiat_total_milli: query.read("fiatTotalAmount", Currency::parse_thousandths),
+        amount_sats: query.parse_with("btcAmount", parse_btc),
+        fiat_total_milli: query.parse_with("fiatTotalAmount", Currency::parse_thousandths),
         key_id: caller.scope().only_key(),
         requested_by: None,
         // An installation has one merchant.
@@ -169,7 +169,7 @@ pub async fn limit(
     uri: Uri,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
-    let mut query = Query::of(&uri);
+    let mut query = Query::from_uri(&uri);
     let currency = query.text("currency");
     query.finish()?;
     let record = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
@@ -185,7 +185,7 @@ pub async fn fiat_to_btc(
     uri: Uri,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
-    let mut query = Query::of(&uri);
+    let mut query = Query::from_uri(&uri);
     let amount = EstimateAmount::Fiat(query.text("fiatAmount").map(Into::into));
     estimate(&http, &caller, query, amount).await
 }
@@ -197,7 +197,7 @@ pub async fn btc_to_fiat(
     uri: Uri,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PayoutsRead)?;
-    let mut query = Query::of(&uri);
+    let mut query = Query::from_uri(&uri);
     let amount = EstimateAmount::Btc(query.text("btcAmount").map(Into::into));
     estimate(&http, &caller, query, amount).await
 }
@@ -239,7 +239,7 @@ fn reckoning(http: &Arc<Http>, key_id: i64) -> Permit {
 
 /// Whether the query asks for an immediate approval. The name alone means yes.
 fn auto_approve(query: &mut Query<'_>) -> bool {
-    query.read("autoApprove", yes).unwrap_or(false)
+    query.parse_with("autoApprove", yes).unwrap_or(false)
 }
 
 /// A boolean of the query. The name alone means yes.
@@ -274,9 +274,9 @@ fn once(
     }))
 }
 
-fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
+fn parse_payout_request<'a>(object: &JsonObject<'a>) -> PayoutRequest<'a> {
     let mut field_errors = Vec::new();
-    Draft {
+    PayoutRequest {
         btc_amount: object.number("btcAmount", &mut field_errors),
         fiat_amount: object.number("fiatAmount", &mut field_errors),
         currency: object.string("currency", &mut field_errors),

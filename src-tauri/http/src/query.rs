@@ -34,12 +34,12 @@ impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
-        Query::of(&parts.uri).finish().map(|()| Self)
+        Query::from_uri(&parts.uri).finish().map(|()| Self)
     }
 }
 
 impl<'a> Query<'a> {
-    pub fn of(uri: &'a Uri) -> Self {
+    pub fn from_uri(uri: &'a Uri) -> Self {
         Self { text: uri.query().unwrap_or_default(), known: Vec::new(), field_errors: Vec::new() }
     }
 
@@ -68,14 +68,14 @@ impl<'a> Query<'a> {
         self.parse(name, &text, what)
     }
 
-    /// A parameter that may be given once. `read` parses it, or gives the text of the field error.
-    pub fn read<T, E: Display>(
+    /// A parameter that may be given once. `parse` reads it, or gives the text of the field error.
+    pub fn parse_with<T, E: Display>(
         &mut self,
         name: &'static str,
-        read: impl FnOnce(&str) -> Result<T, E>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Option<T> {
         let text = self.text(name)?;
-        read(&text).map_err(|error| self.field_error(name, &error.to_string())).ok()
+        parse(&text).map_err(|error| self.field_error(name, &error.to_string())).ok()
     }
 
     /// Whether a parameter was given.

@@ -63,15 +63,15 @@ pub struct ReadPermit {
 impl Default for ReadPermits {
     fn default() -> Self {
         Self {
-            lists: Permits::of(Long::List),
-            records: Permits::of(Long::Record),
-            coin_choices: Permits::of(Long::CoinChoice),
+            lists: Permits::for_kind(Long::List),
+            records: Permits::for_kind(Long::Record),
+            coin_choices: Permits::for_kind(Long::CoinChoice),
         }
     }
 }
 
 impl Permits {
-    fn of(kind: Long) -> Self {
+    fn for_kind(kind: Long) -> Self {
         let (max, of_key_max) = kind.bounds();
         Self { of_key_max, all: Arc::new(Semaphore::new(max)), keys: Mutex::default() }
     }

@@ -69,7 +69,7 @@ async fn call(
     let (parts, body) = request.into_parts();
     let body = read_json_body(&parts.headers, body).await?;
     let subject = named.iter().next().map_or("", |(_, subject)| subject);
-    let call = route.read(&http.app.gateway, subject, &body)?;
+    let call = route.parse(&http.app.gateway, subject, &body)?;
     Ok(json_answer(sandbox::make(&http.app, call).await?.to_string()))
 }
 

@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_ballast_is_made_if_it_leaves_the_reserve_free() {
         let folder = tempfile::tempdir().unwrap();
-        let disk = Disk::of(folder.path(), Environment::Production);
+        let disk = Disk::new(folder.path(), Environment::Production);
         disk.set_free_bytes(disk.reserve_bytes() + BALLAST_BYTES - 1);
         keep(&disk);
         assert_eq!(held_bytes(folder.path()), None);

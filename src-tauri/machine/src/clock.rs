@@ -126,7 +126,7 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let mut running = self.running.lock();
         // Read under the lock, so that an older reading never follows a newer one.
-        let (now_ms, event) = running.read(read_machine());
+        let (now_ms, event) = running.advance(read_machine());
         drop(running);
         match event {
             None => {}
@@ -201,7 +201,7 @@ impl RunningClock {
         }
     }
 
-    fn read(&mut self, reading: Reading) -> (i64, Option<StepEvent>) {
+    fn advance(&mut self, reading: Reading) -> (i64, Option<StepEvent>) {
         self.lose_excess(reading.boot_ms);
         let event = self.compare(reading);
         self.latest_ms = self.latest_ms.max(reading.boot_ms.saturating_add(self.ahead_of_boot_ms));
@@ -296,8 +296,8 @@ mod tests {
     const START: i64 = 1_800_000_000_000;
 
     /// Reads the clock `boot_ms` after the start, with the wall clock off by `off_ms`.
-    fn read(clock: &mut RunningClock, boot_ms: i64, off_ms: i64) -> (i64, Option<StepEvent>) {
-        let (now, event) = clock.read(Reading { wall_ms: START + boot_ms + off_ms, boot_ms });
+    fn time_at(clock: &mut RunningClock, boot_ms: i64, off_ms: i64) -> (i64, Option<StepEvent>) {
+        let (now, event) = clock.advance(Reading { wall_ms: START + boot_ms + off_ms, boot_ms });
         (now - START, event)
     }
 
@@ -308,9 +308,9 @@ mod tests {
     #[test]
     fn the_clock_runs_by_the_boot_time_clock() {
         let mut clock = started();
-        assert_eq!(read(&mut clock, 5, 0), (5, None));
+        assert_eq!(time_at(&mut clock, 5, 0), (5, None));
         assert_eq!(
-            read(&mut clock, 10 * MINUTE, MINUTE),
+            time_at(&mut clock, 10 * MINUTE, MINUTE),
             (10 * MINUTE, None),
             "a minute is an adjustment"
         );
@@ -321,15 +321,18 @@ mod tests {
         let mut clock = started();
         let hour = 60 * MINUTE;
         assert_eq!(
-            read(&mut clock, 1_000, hour),
+            time_at(&mut clock, 1_000, hour),
             (1_000, Some(StepEvent::Noticed { by_ms: hour }))
         );
-        assert_eq!(read(&mut clock, 1_000 + 5 * MINUTE - 1, hour), (1_000 + 5 * MINUTE - 1, None));
         assert_eq!(
-            read(&mut clock, 1_000 + 5 * MINUTE, hour),
+            time_at(&mut clock, 1_000 + 5 * MINUTE - 1, hour),
+            (1_000 + 5 * MINUTE - 1, None)
+        );
+        assert_eq!(
+            time_at(&mut clock, 1_000 + 5 * MINUTE, hour),
             (1_000 + 5 * MINUTE + hour, Some(StepEvent::Taken { by_ms: hour }))
         );
-        assert_eq!(read(&mut clock, 6 * MINUTE, hour), (6 * MINUTE + hour, None));
+        assert_eq!(time_at(&mut clock, 6 * MINUTE, hour), (6 * MINUTE + hour, None));
         // The step begins at the last time that was read before it.
         let from = Timestamp::from_ms(START + 1_000 + 5 * MINUTE - 1);
         assert_eq!(clock.forward, [StepForward { from, by_ms: hour }]);
@@ -338,34 +341,34 @@ mod tests {
     #[test]
     fn a_step_that_is_undone_leaves_no_trace() {
         let mut clock = started();
-        read(&mut clock, 0, 60 * MINUTE);
-        assert_eq!(read(&mut clock, 4 * MINUTE, 0), (4 * MINUTE, Some(StepEvent::Undone)));
-        assert_eq!(read(&mut clock, 20 * MINUTE, 0), (20 * MINUTE, None));
+        time_at(&mut clock, 0, 60 * MINUTE);
+        assert_eq!(time_at(&mut clock, 4 * MINUTE, 0), (4 * MINUTE, Some(StepEvent::Undone)));
+        assert_eq!(time_at(&mut clock, 20 * MINUTE, 0), (20 * MINUTE, None));
     }
 
     #[test]
     fn another_step_restarts_the_five_minutes() {
         let mut clock = started();
-        read(&mut clock, 0, 60 * MINUTE);
-        let (_, event) = read(&mut clock, 4 * MINUTE, 30 * MINUTE);
+        time_at(&mut clock, 0, 60 * MINUTE);
+        let (_, event) = time_at(&mut clock, 4 * MINUTE, 30 * MINUTE);
         assert_eq!(event, Some(StepEvent::Noticed { by_ms: 30 * MINUTE }));
-        assert_eq!(read(&mut clock, 6 * MINUTE, 30 * MINUTE), (6 * MINUTE, None));
+        assert_eq!(time_at(&mut clock, 6 * MINUTE, 30 * MINUTE), (6 * MINUTE, None));
     }
 
     #[test]
     fn after_a_step_back_the_clock_runs_at_half_speed() {
         let mut clock = started();
         let back = -10 * MINUTE;
-        read(&mut clock, 0, back);
+        time_at(&mut clock, 0, back);
         assert_eq!(
-            read(&mut clock, 5 * MINUTE, back),
+            time_at(&mut clock, 5 * MINUTE, back),
             (5 * MINUTE, Some(StepEvent::Taken { by_ms: back })),
             "the clock does not go back"
         );
-        assert_eq!(read(&mut clock, 7 * MINUTE, back), (6 * MINUTE, None));
-        assert_eq!(read(&mut clock, 25 * MINUTE, back), (15 * MINUTE, None));
+        assert_eq!(time_at(&mut clock, 7 * MINUTE, back), (6 * MINUTE, None));
+        assert_eq!(time_at(&mut clock, 25 * MINUTE, back), (15 * MINUTE, None));
         assert_eq!(
-            read(&mut clock, 40 * MINUTE, back),
+            time_at(&mut clock, 40 * MINUTE, back),
             (30 * MINUTE, None),
             "level with the wall clock"
         );
@@ -377,31 +380,34 @@ mod tests {
         let (day, believed) = (24 * 60 * MINUTE, 5 * MINUTE);
         let mut clock = started();
         for off in [day, 0, -day, 0] {
-            let (now, _) = read(&mut clock, MINUTE, off);
+            let (now, _) = time_at(&mut clock, MINUTE, off);
             assert_eq!(now, MINUTE, "a step by {off} ms is not believed at once");
         }
-        read(&mut clock, 2 * MINUTE, day);
+        time_at(&mut clock, 2 * MINUTE, day);
         let ahead = 2 * MINUTE + believed;
         assert_eq!(
-            read(&mut clock, ahead, day),
+            time_at(&mut clock, ahead, day),
             (ahead + day, Some(StepEvent::Taken { by_ms: day }))
         );
         // Set right again, the clock undoes no decision.
-        read(&mut clock, ahead + MINUTE, 0);
+        time_at(&mut clock, ahead + MINUTE, 0);
         let back = ahead + MINUTE + believed;
-        assert_eq!(read(&mut clock, back, 0), (back + day, Some(StepEvent::Taken { by_ms: -day })));
         assert_eq!(
-            read(&mut clock, back + day, 0),
+            time_at(&mut clock, back, 0),
+            (back + day, Some(StepEvent::Taken { by_ms: -day }))
+        );
+        assert_eq!(
+            time_at(&mut clock, back + day, 0),
             (back + day + day / 2, None),
             "half a day passes in a whole day"
         );
         assert_eq!(
-            read(&mut clock, back + 2 * day, 0),
+            time_at(&mut clock, back + 2 * day, 0),
             (back + 2 * day, None),
             "level with the wall clock"
         );
         assert_eq!(
-            read(&mut clock, back + 3 * day, 0),
+            time_at(&mut clock, back + 3 * day, 0),
             (back + 3 * day, None),
             "the clock runs at full speed again"
         );
@@ -418,7 +424,7 @@ mod tests {
                 2 => 45 * MINUTE,
                 _ => -2 * MINUTE,
             };
-            let (now, _) = read(&mut clock, tick * 1_337, off);
+            let (now, _) = time_at(&mut clock, tick * 1_337, off);
             assert!(now >= latest, "tick {tick}: {now} after {latest}");
             latest = now;
         }

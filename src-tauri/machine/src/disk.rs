@@ -25,7 +25,7 @@ pub struct Disk {
 impl Disk {
     /// The disk that holds the folder of `environment`.
     #[must_use]
-    pub fn of(folder: &Path, environment: Environment) -> Self {
+    pub fn new(folder: &Path, environment: Environment) -> Self {
         Self {
             folder: folder.to_owned(),
             reserve_bytes: reserve_bytes(environment),
@@ -107,7 +107,7 @@ mod tests {
         for (environment, least) in
             [(Environment::Production, 500_000_000), (Environment::Test, 1_000_000_000)]
         {
-            let disk = Disk::of(Path::new("."), environment);
+            let disk = Disk::new(Path::new("."), environment);
             let check = || disk.check_room(disk.reserve_bytes());
             disk.set_free_bytes(least);
             check().unwrap();

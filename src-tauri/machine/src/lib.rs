@@ -20,4 +20,3 @@ pub mod private_file;
 pub mod secrets;
 pub mod threads;
 pub mod trust;
-pub mod wallet_mark;

@@ -4,7 +4,7 @@
 
 pub(crate) mod calls;
 mod fault;
-mod shown;
+mod node_view;
 mod zmq;
 
 use std::collections::HashMap;
@@ -136,7 +136,7 @@ impl CoreNode {
 
     /// Adds this number of unrelated transactions to the mempool, in place of those added before.
     pub fn crowd(&self, count: u32) {
-        self.shared.lock().crowd = Arc::new(shown::crowd(count));
+        self.shared.lock().crowd = Arc::new(node_view::crowd(count));
     }
 
     /// Makes a new cookie, as each start of a node does. The old cookie is then refused.
@@ -199,7 +199,7 @@ impl Shared {
 
     /// Serves one connection until it ends.
     fn serve(&self, mut stream: TcpStream, stop: &Stop) {
-        while let Some(request) = http::read(&mut stream, stop) {
+        while let Some(request) = http::read_request(&mut stream, stop) {
             let fault = self.lock().fault.clone();
             let (status, body) = if fault.as_ref().is_some_and(CoreFault::is_refusal_to_sign_in)
                 || !self.may(request.authorization.as_deref())
@@ -303,13 +303,13 @@ impl Shared {
         if let Some(CoreFault::WrongTypes) = fault {
             return Ok(json!({ "surprise": [1, null, "x"] }));
         }
-        let shown = shown::Shown {
+        let view = node_view::NodeView {
             sandbox: &sandbox,
             fault: fault.as_ref(),
             told: &self.told,
             crowd: &crowd,
         };
-        calls::answer(method, params, &shown, (self.clock)())
+        calls::answer(method, params, &view, (self.clock)())
     }
 }
 

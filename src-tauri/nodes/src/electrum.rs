@@ -5,9 +5,9 @@
 
 mod calls;
 mod connection;
+mod fake_transactions;
 mod fault;
 mod index;
-mod invented;
 mod shared;
 
 use std::io;

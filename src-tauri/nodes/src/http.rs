@@ -56,7 +56,7 @@ impl Answer {
 }
 
 /// Reads one request; `None` if the client is gone or the server stops.
-pub(crate) fn read(stream: &mut impl Read, stop: &Stop) -> Option<Request> {
+pub(crate) fn read_request(stream: &mut impl Read, stop: &Stop) -> Option<Request> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {

@@ -2,8 +2,8 @@
 //! hostile, for tests. They are never shipped. [`core`] is Bitcoin Core's JSON-RPC and ZeroMQ
 //! publisher, [`electrum`] the Electrum protocol. [`bitcoind`] and [`electrs`] run real programs.
 
-mod bent;
 pub mod bitcoind;
+mod block_proofs;
 mod clock;
 pub mod core;
 mod counted;

@@ -6,7 +6,6 @@
 //!
 //! The sandbox reads no clock (callers give `now_ms`), uses no network, and knows no payments.
 
-mod asked;
 mod blocks;
 mod chain;
 mod change_log;
@@ -20,6 +19,7 @@ mod initial_chain;
 mod mempool;
 mod miner;
 mod node;
+mod queries;
 mod reorg;
 mod rules;
 mod sandbox;

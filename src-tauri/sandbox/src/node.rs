@@ -4,7 +4,7 @@ use bitcoin::{Block, BlockHash, Script, Transaction, Txid};
 use rusqlite::TransactionBehavior;
 
 use crate::error::{BroadcastRefusal, SandboxError};
-use crate::sandbox::{Sandbox, read};
+use crate::sandbox::{Sandbox, read_view};
 use crate::types::{Broadcast, BroadcastFault, Changes, PaidOutput, Tip};
 use crate::{blocks, changes, faults_rates, mempool, transactions};
 
@@ -60,7 +60,7 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn outputs_to(&self, script: &Script) -> Result<Vec<PaidOutput>, SandboxError> {
-        read(&mut self.lock(), |conn| {
+        read_view(&mut self.lock(), |conn| {
             transactions::outputs_to(conn, script, blocks::tip(conn)?.height)
         })
     }
@@ -71,7 +71,7 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn changes_since(&self, since: i64, limit: usize) -> Result<Changes, SandboxError> {
-        read(&mut self.lock(), |conn| changes::since(conn, since, limit))
+        read_view(&mut self.lock(), |conn| changes::since(conn, since, limit))
     }
 
     /// Whether this block can have been the tip at change number `cursor`: it is in the best chain,
@@ -81,7 +81,7 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn was_at(&self, cursor: i64, height: u32, hash: BlockHash) -> Result<bool, SandboxError> {
-        read(&mut self.lock(), |conn| changes::was_at(conn, cursor, height, hash))
+        read_view(&mut self.lock(), |conn| changes::was_at(conn, cursor, height, hash))
     }
 
     /// Whether a transaction was ever accepted.
@@ -97,6 +97,6 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn block(&self, height: u32) -> Result<Option<Block>, SandboxError> {
-        read(&mut self.lock(), |conn| blocks::full_block(conn, height))
+        read_view(&mut self.lock(), |conn| blocks::full_block(conn, height))
     }
 }

@@ -111,7 +111,7 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn status(&self) -> Result<Status, SandboxError> {
-        read(&mut self.lock(), |conn| {
+        read_view(&mut self.lock(), |conn| {
             let tip = blocks::tip(conn)?;
             Ok(Status {
                 height: tip.height,
@@ -151,7 +151,7 @@ pub(crate) fn write<T, E: From<rusqlite::Error>>(
 }
 
 /// Runs `look` on one consistent view.
-pub(crate) fn read<T>(
+pub(crate) fn read_view<T>(
     conn: &mut Connection,
     look: impl FnOnce(&Connection) -> Result<T, SandboxError>,
 ) -> Result<T, SandboxError> {

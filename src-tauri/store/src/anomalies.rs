@@ -141,7 +141,7 @@ impl Reader<'_> {
         let mut query =
             self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.id = ?1"))?;
         let mut rows = query.query([id.as_bytes()])?;
-        rows.next()?.map(read).transpose()
+        rows.next()?.map(anomaly_from_row).transpose()
     }
 
     /// All anomalies of a payment, in the order of creation.
@@ -149,7 +149,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} {FROM} WHERE a.payment_seq = ?1 ORDER BY a.seq"
         ))?;
-        query.query_and_then([payment_seq], read)?.collect()
+        query.query_and_then([payment_seq], anomaly_from_row)?.collect()
     }
 
     /// The ids of all anomalies of a payment, in the order of creation.
@@ -362,7 +362,7 @@ impl AnomalyFilter {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
+fn anomaly_from_row(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
     Ok(AnomalyRow {
         seq: row.get("seq")?,
         anomaly: Anomaly {

@@ -45,13 +45,13 @@ impl Reader<'_> {
             "SELECT {COLUMNS} FROM api_keys WHERE name = ?1 AND revoked_at IS NULL"
         ))?;
         let mut rows = query.query([name])?;
-        rows.next()?.map(read).transpose()
+        rows.next()?.map(key_from_row).transpose()
     }
 
     fn select_api_keys(&self, rest: &str) -> Result<Vec<ApiKey>, StoreError> {
         let mut query =
             self.connection.prepare(&format!("SELECT {COLUMNS} FROM api_keys {rest}"))?;
-        query.query_and_then([], read)?.collect()
+        query.query_and_then([], key_from_row)?.collect()
     }
 }
 
@@ -83,7 +83,7 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<ApiKey, StoreError> {
+fn key_from_row(row: &Row<'_>) -> Result<ApiKey, StoreError> {
     Ok(ApiKey {
         key_id: row.get("key_id")?,
         name: row.get("name")?,

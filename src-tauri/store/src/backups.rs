@@ -302,7 +302,7 @@ fn row_of(row: &Row<'_>) -> Result<BackupRow, StoreError> {
             .transpose()
             .map_err(|_| StoreError::BadValue("size_bytes"))?,
         checked_at: values::optional_time(row, "checked_at")?,
-        failure: row.get::<_, Option<String>>("failure")?.map(telling::read),
+        failure: row.get::<_, Option<String>>("failure")?.map(telling::from_column),
         missing_mark: row.get("missing_mark")?,
     })
 }

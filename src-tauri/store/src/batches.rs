@@ -94,7 +94,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} {FROM} WHERE v.batch_seq = ?1 ORDER BY v.number"
         ))?;
-        query.query_and_then([batch_seq], read)?.collect()
+        query.query_and_then([batch_seq], version_from_row)?.collect()
     }
 
     pub fn version(&self, txid: &Txid) -> Result<Option<VersionRow>, StoreError> {
@@ -102,7 +102,7 @@ impl Reader<'_> {
             .connection
             .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.txid = ?1"))?;
         let mut rows = query.query([txid.as_byte_array()])?;
-        rows.next()?.map(read).transpose()
+        rows.next()?.map(version_from_row).transpose()
     }
 
     pub fn batch_of_version(&self, txid: &Txid) -> Result<Option<i64>, StoreError> {
@@ -266,8 +266,8 @@ fn refusal(row: &InOrder<'_>) -> Result<Option<Refusal>, StoreError> {
     Ok(at.map(|at| Refusal { at, words }))
 }
 
-fn read(row: &Row<'_>) -> Result<VersionRow, StoreError> {
-    let row = &InOrder::of(row);
+fn version_from_row(row: &Row<'_>) -> Result<VersionRow, StoreError> {
+    let row = &InOrder::new(row);
     Ok(VersionRow {
         txid: values::txid(row, "txid")?,
         batch_seq: row.value("batch_seq")?,

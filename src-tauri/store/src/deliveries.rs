@@ -191,7 +191,7 @@ fn delivery(row: &Row<'_>) -> Result<DeliveryRow, StoreError> {
             .map(u16::try_from)
             .transpose()
             .map_err(|_| StoreError::BadValue("deliveries.status_code"))?,
-        error: row.get::<_, Option<String>>("error")?.map(telling::read),
+        error: row.get::<_, Option<String>>("error")?.map(telling::from_column),
         answer: row.get("answer")?,
         notification_state: values::parsed(row, "state")?,
         next_attempt_at: values::optional_time(row, "next_attempt_at")?,

@@ -187,7 +187,7 @@ impl Reader<'_> {
         let (at, seq) = part.after.map_or(from, |after| from.max((after.at.ms(), after.seq)));
         let to = part.to.map_or(i64::MAX, Timestamp::ms);
         let last_seq = part.last_seq.unwrap_or(i64::MAX);
-        query.query_and_then(params![at, seq, to, last_seq, part.limit], read)?.collect()
+        query.query_and_then(params![at, seq, to, last_seq, part.limit], entry_from_row)?.collect()
     }
 
     /// `seq` of the last written row; 0 without rows.
@@ -271,8 +271,8 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
-    let row = &InOrder::of(row);
+fn entry_from_row(row: &Row<'_>) -> Result<Entry, StoreError> {
+    let row = &InOrder::new(row);
     let about = |id: Option<Id>,
                  currency: Option<String>,
                  rate: Option<String>|

@@ -24,7 +24,7 @@ impl NotifyHosts {
     ///
     /// # Errors
     /// [`NotHosts`].
-    pub fn read(texts: &[String]) -> Result<Self, NotHosts> {
+    pub fn parse(texts: &[String]) -> Result<Self, NotHosts> {
         let mut hosts = Vec::new();
         for text in texts {
             let host = host(text.trim()).ok_or(NotHosts)?;
@@ -67,7 +67,7 @@ impl FromStr for NotifyHosts {
     fn from_str(text: &str) -> Result<Self, NotHosts> {
         let texts: Vec<String> =
             text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-        Self::read(&texts)
+        Self::parse(&texts)
     }
 }
 
@@ -135,9 +135,9 @@ mod tests {
             "*.example",
             "user@shop",
         ] {
-            assert_eq!(NotifyHosts::read(&[text.to_owned()]), Err(NotHosts), "{text}");
+            assert_eq!(NotifyHosts::parse(&[text.to_owned()]), Err(NotHosts), "{text}");
         }
         let many: Vec<String> = (0..21).map(|number| format!("shop{number}.example")).collect();
-        assert_eq!(NotifyHosts::read(&many), Err(NotHosts));
+        assert_eq!(NotifyHosts::parse(&many), Err(NotHosts));
     }
 }

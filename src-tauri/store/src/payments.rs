@@ -91,7 +91,7 @@ impl Reader<'_> {
             .connection
             .prepare_cached(&format!("SELECT {COLUMNS} FROM payments WHERE {condition}"))?;
         let mut rows = query.query(key)?;
-        rows.next()?.map(read).transpose()
+        rows.next()?.map(payment_from_row).transpose()
     }
 }
 
@@ -211,8 +211,8 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
-    let row = &InOrder::of(row);
+fn payment_from_row(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
+    let row = &InOrder::new(row);
     let policy = Policy {
         confirmations: values::number(row, "confirmations")?,
         zero_conf_quiet_ms: row.value("zero_conf_quiet_ms")?,

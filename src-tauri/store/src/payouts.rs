@@ -158,7 +158,7 @@ impl Reader<'_> {
         let mut query = self
             .connection
             .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE {condition}"))?;
-        query.query_and_then(values, read)?.collect()
+        query.query_and_then(values, payout_from_row)?.collect()
     }
 }
 
@@ -238,8 +238,8 @@ impl Tx<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {
-    let row = &InOrder::of(row);
+fn payout_from_row(row: &Row<'_>) -> Result<PayoutRow, StoreError> {
+    let row = &InOrder::new(row);
     Ok(PayoutRow {
         seq: row.value("seq")?,
         id: values::id(row, "id")?,
@@ -266,7 +266,7 @@ fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {
         approved_at: values::optional_time(row, "approved_at")?,
         approved_by: row.value("approved_by")?,
         sent_at: values::optional_time(row, "sent_at")?,
-        failure_reason: row.value::<Option<String>>("failure_reason")?.map(telling::read),
+        failure_reason: row.value::<Option<String>>("failure_reason")?.map(telling::from_column),
         failed_at: values::optional_time(row, "failed_at")?,
         given_up_by: row.value("given_up_by")?,
         batch_seq: row.value("batch_seq")?,

@@ -41,8 +41,9 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} {NOT_SET_ASIDE} ORDER BY first_seen_at, txid"
         ))?;
-        let mut receipts =
-            query.query_and_then([payment_seq], read)?.collect::<Result<Vec<_>, _>>()?;
+        let mut receipts = query
+            .query_and_then([payment_seq], receipt_from_row)?
+            .collect::<Result<Vec<_>, _>>()?;
         let mut conflicts = self.receipt_conflicts(payment_seq)?;
         let refunded = self.refunded(payment_seq)?;
         for receipt in &mut receipts {
@@ -76,7 +77,7 @@ impl Reader<'_> {
             "SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 AND txid = ?2"
         ))?;
         let mut rows = query.query(params![payment_seq, txid.as_byte_array()])?;
-        rows.next()?.map(read).transpose()
+        rows.next()?.map(receipt_from_row).transpose()
     }
 
     /// At most `limit` transactions whose coins count for a payment, in the order of first sight.
@@ -288,8 +289,8 @@ impl Tx<'_> {
 }
 
 /// Reads one row; conflicts and refunds are in other tables.
-fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
-    let row = &InOrder::of(row);
+fn receipt_from_row(row: &Row<'_>) -> Result<Receipt, StoreError> {
+    let row = &InOrder::new(row);
     let position = values::text(row, "position")?;
     let height: Option<u32> = row.value("block_height")?;
     let time = values::optional_time(row, "block_time")?;

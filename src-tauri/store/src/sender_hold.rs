@@ -74,7 +74,7 @@ impl Reader<'_> {
         let hold = query.query_row([], |row| {
             Ok(Hold {
                 since: Timestamp::from_ms(row.get(0)?),
-                reason: telling::read(row.get(1)?),
+                reason: telling::from_column(row.get(1)?),
                 cause: if row.get(2)? {
                     HoldCause::UntilCompared
                 } else {

@@ -9,7 +9,7 @@ pub(super) fn written(telling: &Telling) -> String {
 }
 
 /// The sentence of a column.
-pub(super) fn read(column: String) -> Telling {
+pub(super) fn from_column(column: String) -> Telling {
     serde_json::from_str(&column).unwrap_or_else(|_| Telling::of_text(column))
 }
 
@@ -23,9 +23,9 @@ mod tests {
     #[test]
     fn a_sentence_is_read_as_it_was_written_and_an_old_text_stays() {
         let telling = Fault::TooManyCharacters { most: 12 }.telling();
-        assert_eq!(read(written(&telling)), telling);
+        assert_eq!(from_column(written(&telling)), telling);
         assert_eq!(
-            read("it was cancelled by staff".to_owned()),
+            from_column("it was cancelled by staff".to_owned()),
             Telling::of_text("it was cancelled by staff")
         );
     }

@@ -39,7 +39,7 @@ pub(super) struct InOrder<'a> {
 }
 
 impl<'a> InOrder<'a> {
-    pub(super) fn of(row: &'a Row<'a>) -> Self {
+    pub(super) fn new(row: &'a Row<'a>) -> Self {
         Self { row, next: Cell::new(0) }
     }
 }

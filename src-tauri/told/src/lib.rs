@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 /// Derives [`Told`] from the texts that `#[error("…")]` gives for `thiserror`. The code is the name
-/// of the type without `Error` and the name of the variant. The values are the places of the text.
+/// of the type without `Error` and the name of the variant. `#[told(codes = "…")]` takes the place
+/// of the type's name. The values are the places of the text.
 pub use tillgate_told_derive::Told;
 
 /// A sentence for people: its code, its values, and its English text.

@@ -36,6 +36,13 @@ enum BillError {
     Alone(Sum),
 }
 
+#[derive(Debug, thiserror::Error, Told)]
+#[told(codes = "LORRY")]
+enum TruckError {
+    #[error("the truck is empty")]
+    Empty,
+}
+
 fn text(telling: &Telling, name: &str) -> String {
     match &telling.values[name] {
         TellingValue::Text(text) => text.clone(),
@@ -129,4 +136,9 @@ fn the_values_are_read_again_as_they_were_written() {
 fn a_row_from_before_sums_had_a_kind_is_read() {
     let row = r#"{ "code": "WAITS_TURN", "values": { "at": "2026-01-01T00:00:00Z" }, "message": "it waits" }"#;
     assert_eq!(text(&serde_json::from_str(row).unwrap(), "at"), "2026-01-01T00:00:00Z");
+}
+
+#[test]
+fn a_type_can_name_its_codes() {
+    assert_eq!(TruckError::Empty.telling().code, "LORRY_EMPTY");
 }

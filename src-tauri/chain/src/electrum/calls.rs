@@ -152,7 +152,7 @@ pub fn status(text: Option<&str>) -> Option<Status> {
 
 impl Refused {
     /// Parses an error: an object with code and message, or a text alone.
-    pub fn read(error: &str) -> Self {
+    pub fn parse(error: &str) -> Self {
         // An untyped value would take a hundred times the memory of its text.
         let object = serde_json::from_str::<ErrorObject<'_>>(error).ok();
         let code = object
@@ -206,13 +206,13 @@ impl Refused {
 }
 
 impl ScriptHash {
-    pub fn of(script: &Script) -> Self {
+    pub fn from_script(script: &Script) -> Self {
         let mut hash = sha256::Hash::hash(script.as_bytes()).to_byte_array();
         hash.reverse();
         Self(hash)
     }
 
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
@@ -234,26 +234,26 @@ mod tests {
         let script =
             bitcoin::ScriptBuf::from_hex("76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac")
                 .unwrap();
-        let hash = ScriptHash::of(&script);
+        let hash = ScriptHash::from_script(&script);
         assert_eq!(
             hash.to_string(),
             "8b01df4e368ea28f8dc0423bcf7a4923e3a12d307c875e47a0cfbf90b5c39161"
         );
-        assert_eq!(ScriptHash::read(&hash.to_string()), Some(hash));
-        assert_eq!(ScriptHash::read("8b01"), None);
+        assert_eq!(ScriptHash::parse(&hash.to_string()), Some(hash));
+        assert_eq!(ScriptHash::parse("8b01"), None);
     }
 
     #[test]
     fn refusals_of_every_kind_of_server_are_parsed() {
-        let refused = Refused::read(r#"{"code": 1, "message": "history too large"}"#);
+        let refused = Refused::parse(r#"{"code": 1, "message": "history too large"}"#);
         assert!(matches!(refused, Refused::Said { code: 1, .. }) && refused.is_too_popular());
         assert!(
-            Refused::read(r#""4000+ transactions found, query may take a long time""#)
+            Refused::parse(r#""4000+ transactions found, query may take a long time""#)
                 .is_too_popular()
         );
         for none in ["7", "[]", r#"[{"":0},{"":0}]"#, r#"{"code": {}, "message": [{"":0}]}"#] {
             assert_eq!(
-                Refused::read(none),
+                Refused::parse(none),
                 Refused::Said { code: 0, message: "no reason".to_owned() },
                 "{none}"
             );

@@ -135,7 +135,7 @@ struct Features {
 pub struct NotAccepted;
 
 impl Version {
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>().map(Self)
     }
 
@@ -382,8 +382,8 @@ impl Client {
             .ok_or_else(|| none("no answer"))?
             .map_err(|refused| none(&refused.why()))?;
         let (software, agreed): (String, String) = typed("server.version", &answer)?;
-        let range = VERSIONS.map(Version::read);
-        let version = Version::read(&agreed).filter(|version| match &range {
+        let range = VERSIONS.map(Version::parse);
+        let version = Version::parse(&agreed).filter(|version| match &range {
             [Some(from), Some(to)] => (from..=to).contains(&version),
             _ => false,
         });

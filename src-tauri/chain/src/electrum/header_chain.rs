@@ -188,7 +188,8 @@ fn extend(
     if last == tip.id() { Ok(()) } else { Err(tip_changed()) }
 }
 
-/// The token's last block that the server claims to have in its chain.
+/// The token's last block that the server claims to have in its chain: after a reorganisation, the
+/// fork.
 fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<BlockId>, ChainDown> {
     let reachable: Vec<BlockId> =
         known.blocks().iter().map(|block| block.id).filter(|id| id.height <= top).rev().collect();

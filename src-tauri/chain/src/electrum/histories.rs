@@ -84,7 +84,7 @@ pub fn subscribe(
 /// Reads the histories of subscribed scripts. `None` for a history that is too long. For a script
 /// of others also after any other refusal, or if the history keeps changing. Scripts that the
 /// server did not reach are left out.
-pub fn read(
+pub fn fetch(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
     owner: Owner,
@@ -144,17 +144,17 @@ fn matches_status(status: Status, entries: &[Entry]) -> bool {
     if ids.len() != entries.len() {
         return false;
     }
-    if status == of(entries) {
+    if status == status_of(entries) {
         return true;
     }
     let (mined, mut waiting): (Vec<Entry>, Vec<Entry>) =
         entries.iter().cloned().partition(|entry| entry.block().is_some());
     waiting.sort_by_key(|entry| (std::cmp::Reverse(entry.height), entry.txid.to_string()));
-    status == of(&[mined, waiting].concat())
+    status == status_of(&[mined, waiting].concat())
 }
 
 /// The status of a history, as the protocol defines it.
-fn of(entries: &[Entry]) -> Status {
+fn status_of(entries: &[Entry]) -> Status {
     if entries.is_empty() {
         return None;
     }
@@ -191,7 +191,7 @@ mod tests {
         assert!(!matches_status(None, &entries) && !matches_status(told, &[]));
         assert!(matches_status(None, &[]));
         let twice = [entries.clone(), vec![entries[5].clone()]].concat();
-        assert!(!matches_status(of(&twice), &twice));
+        assert!(!matches_status(status_of(&twice), &twice));
         assert_eq!((entries[0].block(), entries[3].fee_sats()), (Some(2_472), Some(200)));
         assert!(entries[5].rests_on_unconfirmed() && entries[5].block().is_none());
     }

@@ -127,7 +127,7 @@ impl ElectrumLook<'_> {
             self.state.scripts.values_mut().for_each(|watched| watched.is_ours = false);
         }
         for script in &changes.cooled {
-            if let Some(watched) = self.state.scripts.get_mut(&ScriptHash::of(script)) {
+            if let Some(watched) = self.state.scripts.get_mut(&ScriptHash::from_script(script)) {
                 watched.is_ours = false;
             }
         }
@@ -140,7 +140,7 @@ impl ElectrumLook<'_> {
         for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.reported.is_none())
         {
             for output in &tracked.tx.output {
-                let hash = ScriptHash::of(&output.script_pubkey);
+                let hash = ScriptHash::from_script(&output.script_pubkey);
                 if let Some(watched) = self.state.scripts.get(&hash)
                     && watched.history.is_none()
                 {
@@ -152,12 +152,12 @@ impl ElectrumLook<'_> {
     }
 
     fn watch(&mut self, script: &ScriptBuf) -> ScriptHash {
-        let hash = ScriptHash::of(script);
+        let hash = ScriptHash::from_script(script);
         if self.state.scripts.get(&hash).is_some_and(|watched| watched.is_ours) {
             return hash;
         }
         let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_new_chain);
-        let reported = match stored.as_deref().map(state::read) {
+        let reported = match stored.as_deref().map(state::parse_status) {
             Some(reported) => reported,
             // On a chain that was watched all along, a missing state means an empty history.
             None => (!self.state.is_new_chain).then_some(None),
@@ -182,7 +182,7 @@ impl ElectrumLook<'_> {
         let moving: BTreeSet<ScriptHash> =
             self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
         let awaited: BTreeSet<ScriptHash> =
-            self.request.scripts.required.iter().map(|it| ScriptHash::of(it)).collect();
+            self.request.scripts.required.iter().map(|it| ScriptHash::from_script(it)).collect();
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
@@ -249,7 +249,8 @@ impl ElectrumLook<'_> {
     /// The required and cold scripts of this look whose transactions are all known.
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
-        let awaited = self.request.scripts.required.iter().map(|script| ScriptHash::of(script));
+        let awaited =
+            self.request.scripts.required.iter().map(|script| ScriptHash::from_script(script));
         let is_reported = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
             let is_reported = !watched.is_refused
@@ -286,7 +287,7 @@ impl ElectrumLook<'_> {
         self.state.stored_up_to = u32::MAX;
         for script in self.request.scripts.required.iter().chain(self.request.scripts.cold) {
             if !self.request.scripts.hot.contains(script)
-                && let Some(watched) = self.state.scripts.get_mut(&ScriptHash::of(script))
+                && let Some(watched) = self.state.scripts.get_mut(&ScriptHash::from_script(script))
             {
                 watched.is_ours = false;
             }

@@ -116,7 +116,7 @@ impl State {
     /// The entry of a script. An unknown script is added as one of others, and as refused if it is
     /// in backoff.
     pub fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
-        let hash = ScriptHash::of(script);
+        let hash = ScriptHash::from_script(script);
         let is_refused = self.retained.backoff.is_waiting(&hash, height);
         self.scripts
             .entry(hash)
@@ -236,7 +236,7 @@ pub fn write(status: Status) -> Vec<u8> {
 }
 
 /// The status in a script's stored state; `None` if another backend wrote it.
-pub fn read(bytes: &[u8]) -> Option<Status> {
+pub fn parse_status(bytes: &[u8]) -> Option<Status> {
     match bytes.strip_prefix(&[FORM])? {
         [] => Some(None),
         status => status.try_into().ok().map(Some),
@@ -250,10 +250,10 @@ mod tests {
     #[test]
     fn stored_status_is_read_back_and_other_formats_are_not() {
         for status in [None, Some([7; 32])] {
-            assert_eq!(read(&write(status)), Some(status));
+            assert_eq!(parse_status(&write(status)), Some(status));
         }
         for other in [&[][..], &[2], &[2; 33], &[1; 9]] {
-            assert_eq!(read(other), None);
+            assert_eq!(parse_status(other), None);
         }
     }
 }

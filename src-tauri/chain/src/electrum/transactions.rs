@@ -252,7 +252,7 @@ fn heights(
             .iter()
             .map(|output| &output.script_pubkey)
             .filter(|script| !script.is_op_return());
-        scripts.take(OUTPUTS_MAX).map(|script| ScriptHash::of(script)).collect::<Vec<_>>()
+        scripts.take(OUTPUTS_MAX).map(|script| ScriptHash::from_script(script)).collect::<Vec<_>>()
     };
     let hashes: BTreeSet<ScriptHash> = txs.values().flat_map(payable).collect();
     let hashes: Vec<ScriptHash> =

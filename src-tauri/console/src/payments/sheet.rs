@@ -77,7 +77,7 @@ async fn page(
 ) -> Result<PaymentsSheetPage, CommandError> {
     let PaymentsSheet { narrowing, locale, after } = asked;
     let filter = narrowing.filter().unwrap_or_default();
-    let sheet = Sheet::of(locale.as_deref());
+    let sheet = Sheet::for_locale(locale.as_deref());
     by.read(move |_, reader| {
         let rows = reader.payments_below(&filter, after, limit)?;
         let mut text = if after.is_none() { sheet.heading(HEADING) } else { String::new() };
@@ -93,16 +93,16 @@ async fn page(
 
 fn cells(row: &PaymentRow, txids: &[Txid]) -> [Cell; HEADING.len()] {
     let payment = &row.payment;
-    let price = FiatView::of(payment.price_minor, payment.currency);
+    let price = FiatView::from_minor(payment.price_minor, payment.currency);
     let txids: Vec<String> = txids.iter().map(Txid::to_string).collect();
     [
         Cell::Word(payment.created_at.iso_seconds()),
         Cell::Word(payment.state.to_string()),
         Cell::Number(price.text),
         Cell::Word(price.currency),
-        Cell::Number(BtcView::of_sats(payment.amount_sats).text),
-        Cell::Number(BtcView::of_sats(payment.paid_sats).text),
-        Cell::Number(FiatView::of(payment.paid_minor(), payment.currency).text),
+        Cell::Number(BtcView::from_sats(payment.amount_sats).text),
+        Cell::Number(BtcView::from_sats(payment.paid_sats).text),
+        Cell::Number(FiatView::from_minor(payment.paid_minor(), payment.currency).text),
         Cell::Number(payment.rate.format()),
         Cell::Word(payment.confirmed_at.map(|at| at.iso_seconds()).unwrap_or_default()),
         Cell::Text(row.merchant_transaction_id.clone()),

@@ -177,7 +177,7 @@ pub enum ChangeCause {
 impl ChangeCause {
     /// The cause of a change. `is_withdrawal` means that coins which had counted were gone after
     /// it.
-    pub const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
+    pub const fn new(cause: payment::Cause, is_withdrawal: bool) -> Self {
         match cause {
             _ if is_withdrawal => Self::Withdrawn,
             payment::Cause::Chain => Self::Chain,
@@ -206,7 +206,7 @@ pub struct HistoryItem {
 }
 
 impl PaymentItem {
-    pub fn of(
+    pub fn from_row(
         reader: &Reader<'_>,
         row: &tillgate_store::payments::PaymentRow,
     ) -> Result<Self, StoreError> {
@@ -226,10 +226,10 @@ impl PaymentItem {
             conflict_seen: payment.conflict_seen,
             payment_id: payment.id.to_string(),
             state: payment.state,
-            amount: BtcView::of_sats(payment.amount_sats),
-            paid: BtcView::of_sats(payment.paid_sats),
+            amount: BtcView::from_sats(payment.amount_sats),
+            paid: BtcView::from_sats(payment.paid_sats),
             overpaid_by: (payment.surplus_sats() > 0)
-                .then(|| BtcView::of_sats(payment.surplus_sats())),
+                .then(|| BtcView::from_sats(payment.surplus_sats())),
             label: row.label.clone(),
             message: row.message.clone(),
             merchant_transaction_id: row.merchant_transaction_id.clone(),
@@ -237,8 +237,8 @@ impl PaymentItem {
             expiration_time: payment.expires_at.iso_seconds(),
             open_anomalies: u32::try_from(reader.open_anomalies_count(Some(row.seq))?)
                 .unwrap_or(u32::MAX),
-            price: FiatView::of(payment.price_minor, payment.currency),
-            paid_worth: FiatView::of(payment.paid_minor(), payment.currency),
+            price: FiatView::from_minor(payment.price_minor, payment.currency),
+            paid_worth: FiatView::from_minor(payment.paid_minor(), payment.currency),
             why_invalid: payment.why_invalid(),
             confirmations,
             confirmations_wanted: payment.policy.confirmations,
@@ -257,13 +257,13 @@ impl PaymentView {
         let payment = &row.payment;
         let receipts = reader.receipts(row.seq)?;
         let anomalies = reader.anomalies_of_payment(row.seq)?;
-        let about = AboutPayment::of(&row, &receipts, &anomalies);
+        let about = AboutPayment::new(&row, &receipts, &anomalies);
         let deliveries = reader.deliveries_of(id, DELIVERIES_OF_PAYMENT)?;
         let tip_height = reader.tip_height()?;
         let remaining = payment.remaining_sats();
         let txids: Vec<_> = receipts.iter().map(|receipt| receipt.txid).collect();
         Ok(Some(Self {
-            item: PaymentItem::of(reader, &row)?,
+            item: PaymentItem::from_row(reader, &row)?,
             address: row.address.clone(),
             is_unreported: gateway.backend.last_look.is_unreported(&payment.id),
             address_index: row.derivation_index,
@@ -279,8 +279,8 @@ impl PaymentView {
                 &row.message,
             ),
             payment_page_url: gateway.page_of(&payment.id),
-            still_due: (remaining > 0).then(|| BtcView::of(remaining)),
-            difference_worth: FiatView::of(
+            still_due: (remaining > 0).then(|| BtcView::from_signed_sats(remaining)),
+            difference_worth: FiatView::from_minor(
                 payment.remaining_minor().saturating_abs(),
                 payment.currency,
             ),
@@ -291,45 +291,52 @@ impl PaymentView {
             notification_url: row.notification_url.clone(),
             anomaly_notification_url: row.anomaly_notification_url.clone(),
             acceptance: about.acceptance.clone(),
-            uncounted: Uncounted::of(payment, &receipts),
-            sandbox_amounts: gateway.backend.sandbox.is_some().then(|| SandboxAmounts::of(payment)),
+            uncounted: Uncounted::new(payment, &receipts),
+            sandbox_amounts: gateway
+                .backend
+                .sandbox
+                .is_some()
+                .then(|| SandboxAmounts::for_payment(payment)),
             labels: reader.labels_of_payment(row.seq, &row.address, &txids)?,
             transactions: receipts
                 .iter()
-                .map(|receipt| TransactionItem::of(receipt, tip_height))
+                .map(|receipt| TransactionItem::from_receipt(receipt, tip_height))
                 .collect(),
             history: HistoryItem::all(payment.too_much_sats(), &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryItem::from).collect(),
-            anomalies: anomalies.iter().map(|row| AnomalyItem::of(gateway, row, &about)).collect(),
+            anomalies: anomalies
+                .iter()
+                .map(|row| AnomalyItem::from_row(gateway, row, &about))
+                .collect(),
         }))
     }
 }
 
 impl Uncounted {
     /// The coins that do not count; `None` if all coins at the payment's address count.
-    fn of(payment: &Payment, receipts: &[Receipt]) -> Option<Self> {
+    fn new(payment: &Payment, receipts: &[Receipt]) -> Option<Self> {
         let there = receipts.iter().filter(|receipt| !receipt.gone);
         let uncounted =
             there.map(|receipt| receipt.amount_sats.saturating_sub(receipt.counted_sats));
         let sats = uncounted.fold(0, u64::saturating_add);
         let worth = Payment { paid_sats: sats, ..payment.clone() }.paid_minor();
         (sats > 0).then(|| Self {
-            coins: BtcView::of_sats(sats),
-            worth: FiatView::of(worth, payment.currency),
+            coins: BtcView::from_sats(sats),
+            worth: FiatView::from_minor(worth, payment.currency),
         })
     }
 }
 
 impl SandboxAmounts {
     /// Computes the sums. None is below the dust limit, because nodes do not relay such an output.
-    fn of(payment: &Payment) -> Self {
+    fn for_payment(payment: &Payment) -> Self {
         let dust_limit_sats = payment.dust_limit_sats;
         let owed_sats = payment.amount_sats.saturating_sub(payment.paid_sats);
         let half_sats = owed_sats / 2;
         Self {
-            exact: (owed_sats > 0).then(|| BtcView::of_sats(payment.asked_sats())),
-            part: (half_sats >= dust_limit_sats).then(|| BtcView::of_sats(half_sats)),
-            too_much: BtcView::of_sats(
+            exact: (owed_sats > 0).then(|| BtcView::from_sats(payment.asked_sats())),
+            part: (half_sats >= dust_limit_sats).then(|| BtcView::from_sats(half_sats)),
+            too_much: BtcView::from_sats(
                 owed_sats.saturating_add((payment.amount_sats / 2).max(dust_limit_sats)),
             ),
         }
@@ -337,11 +344,11 @@ impl SandboxAmounts {
 }
 
 impl TransactionItem {
-    fn of(receipt: &Receipt, tip_height: u32) -> Self {
+    fn from_receipt(receipt: &Receipt, tip_height: u32) -> Self {
         Self {
             btc_tx_id: receipt.txid.to_string(),
-            amount: BtcView::of_sats(receipt.amount_sats),
-            counted: BtcView::of_sats(receipt.counted_sats),
+            amount: BtcView::from_sats(receipt.amount_sats),
+            counted: BtcView::from_sats(receipt.counted_sats),
             confirmations: receipt.confirmations(tip_height),
             position: receipt.into(),
             time: receipt.first_seen_at.iso_millis(),
@@ -361,10 +368,10 @@ impl HistoryItem {
                 time: change.at.iso_millis(),
                 from: change.from,
                 to: change.to,
-                paid: BtcView::of_sats(change.paid_sats),
-                cause: ChangeCause::of(change.cause, withdrawn),
+                paid: BtcView::from_sats(change.paid_sats),
+                cause: ChangeCause::new(change.cause, withdrawn),
                 conflict: change.conflict,
-                why_invalid: payment::WhyInvalid::of(
+                why_invalid: payment::WhyInvalid::in_state(
                     change.to,
                     was_confirmed,
                     too_much_sats,
@@ -402,7 +409,7 @@ mod tests {
         let now = Timestamp::from_ms(0);
         let opened =
             Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
-        let amounts = SandboxAmounts::of(&Payment { paid_sats, ..opened });
+        let amounts = SandboxAmounts::for_payment(&Payment { paid_sats, ..opened });
         (amounts.exact.map(|sum| sum.sats), amounts.part.map(|sum| sum.sats), amounts.too_much.sats)
     }
 

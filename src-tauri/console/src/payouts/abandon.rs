@@ -71,7 +71,7 @@ impl Ask for AbandonPayout {
         let (sender, watcher) = (&by.app.sender, &by.app.watcher);
         let txid = sender.abandon_agreed(payout_id, self.all, agreed, (by.actor, watcher)).await?;
         let replaced = match txid {
-            Some(txid) => Some(Replaced::of(by, txid).await?),
+            Some(txid) => Some(Replaced::load(by, txid).await?),
             None => None,
         };
         let (replacement, refusal) =
@@ -102,7 +102,7 @@ impl Ask for EstimateAbandon {
             .zip(currency)
             .and_then(|(fee, currency)| worth(by.gateway(), fee.fee_sats, currency));
         Ok(AbandonEstimateView {
-            fee: fee.map(|fee| BtcView::of_sats(fee.fee_sats)),
+            fee: fee.map(|fee| BtcView::from_sats(fee.fee_sats)),
             worth,
             payouts: payouts.iter().map(SharingItem::from).collect(),
         })

@@ -94,7 +94,7 @@ impl Ask for BumpPayout {
         let (sender, watcher) = (&by.app.sender, &by.app.watcher);
         let txid =
             sender.bump_agreed(payout_id, self.fee_rate, agreed, (by.actor, watcher)).await?;
-        let Replaced { row, item, refusal } = Replaced::of(by, txid).await?;
+        let Replaced { row, item, refusal } = Replaced::load(by, txid).await?;
         Ok(BumpedView {
             payout: show(by, payout_id).await?,
             replacement: item,
@@ -118,15 +118,15 @@ impl Ask for EstimateBump {
         let cap = gateway.settings.snapshot().fee_cap_sat_vb;
         let needed = fee_sats.div_ceil(vsize.max(1));
         Ok(BumpEstimateView {
-            fee_now: BtcView::of_sats(now_sats),
-            fee: BtcView::of_sats(fee_sats),
+            fee_now: BtcView::from_sats(now_sats),
+            fee: BtcView::from_sats(fee_sats),
             worth: worth(gateway, fee_sats, row.currency),
             fee_rate: rate_shown(fee_sats, vsize),
             is_least: is_least(self.fee_rate, fee_sats, vsize),
             cap,
             above_cap: needed > u64::from(cap),
             needed: u32::try_from(needed).unwrap_or(u32::MAX),
-            pays: BtcView::of_sats(pays_sats),
+            pays: BtcView::from_sats(pays_sats),
             above_pays: fee_sats > pays_sats,
         })
     }

@@ -161,20 +161,20 @@ impl Ask for EstimatePayout {
 
 impl From<Preview> for EstimateView {
     fn from(preview: Preview) -> Self {
-        let fiat = |minor| FiatView::of(minor, preview.currency);
+        let fiat = |minor| FiatView::from_minor(minor, preview.currency);
         let fee_minor = preview
             .fiat_total_minor
             .zip(preview.fiat_minor)
             .map(|(total, amount)| total.saturating_sub(amount));
         let total_sats = preview.amount_sats.zip(preview.network_fee_sats);
         Self {
-            amount: preview.amount_sats.map(BtcView::of_sats),
+            amount: preview.amount_sats.map(BtcView::from_sats),
             worth: preview.fiat_minor.map(fiat),
-            fee: preview.network_fee_sats.map(BtcView::of_sats),
+            fee: preview.network_fee_sats.map(BtcView::from_sats),
             fee_worth: fee_minor.map(fiat),
             fee_rate: preview.fee_rate.to_sat_per_vb_ceil().to_string(),
             total: total_sats.map(|(amount_sats, fee_sats)| {
-                BtcView::of_sats(amount_sats.saturating_add(fee_sats))
+                BtcView::from_sats(amount_sats.saturating_add(fee_sats))
             }),
             total_worth: preview.fiat_total_minor.map(fiat),
             rate: preview.rate.map(|rate| rate.format()),
@@ -187,7 +187,7 @@ impl From<Preview> for EstimateView {
             anomaly_alike: preview.anomaly_alike.as_ref().map(AnomalyAlike::from),
             balance_short: preview.balance_short,
             takes_all_coins: preview.takes_all_coins,
-            most: BtcView::of_sats(preview.most_sats),
+            most: BtcView::from_sats(preview.most_sats),
         }
     }
 }
@@ -206,7 +206,7 @@ impl From<PaidByTwin> for PaidByCopy {
     fn from(paid: PaidByTwin) -> Self {
         Self {
             btc_tx_id: paid.txid.to_string(),
-            amount: BtcView::of_sats(paid.amount_sats),
+            amount: BtcView::from_sats(paid.amount_sats),
             time: paid.made_at.iso_seconds(),
         }
     }
@@ -217,7 +217,7 @@ impl From<&PayoutRow> for PaidBefore {
         Self {
             payout_id: row.id.to_string(),
             state: row.state,
-            amount: BtcView::of_sats(row.amount_sats),
+            amount: BtcView::from_sats(row.amount_sats),
             time: row.created_at.iso_seconds(),
         }
     }

@@ -19,7 +19,7 @@ pub fn rate_shown(fee_sats: u64, vsize: u64) -> String {
 /// The worth of a fee, rounded up; `None` without a rate.
 pub fn worth(gateway: &Gateway, fee_sats: u64, currency: Currency) -> Option<FiatView> {
     let stored = gateway.market.rates.rate_for(currency, gateway.time.now()).ok()?;
-    Some(FiatView::of(stored.rate.sats_to_minor_ceil(fee_sats, currency)?, currency))
+    Some(FiatView::from_minor(stored.rate.sats_to_minor_ceil(fee_sats, currency)?, currency))
 }
 
 pub fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {

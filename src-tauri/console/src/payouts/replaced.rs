@@ -49,12 +49,12 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    pub async fn of(by: &Asker<'_>, txid: Txid) -> Result<Self, CommandError> {
+    pub async fn load(by: &Asker<'_>, txid: Txid) -> Result<Self, CommandError> {
         let find = move |reader: &Reader<'_>| Ok((reader.version(&txid)?, reader.tip_height()?));
         let (row, tip_height) = by.read(move |_, reader| find(reader)).await?;
         let row = row.ok_or_else(CommandError::internal)?;
         Ok(Self {
-            item: VersionItem::of(&row, tip_height),
+            item: VersionItem::from_row(&row, tip_height),
             refusal: row.refusal.as_ref().map(RefusalView::from),
             row,
         })
@@ -67,7 +67,7 @@ impl From<&Refusal> for RefusalView {
             let message = BackendRefusal::RuledOut.telling();
             return Self { message, fee_named: None, fee_may_help: false };
         };
-        let fee_named = fee_named(words).map(BtcView::of_sats);
+        let fee_named = fee_named(words).map(BtcView::from_sats);
         let words_shown = quoted(words);
         let refusal = match &fee_named {
             Some(fee) => {

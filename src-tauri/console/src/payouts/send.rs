@@ -82,7 +82,7 @@ impl Ask for SendPayout {
         let agreed = Agreed { is_forced: self.force, fee_sats: self.fee_at_most_sats };
         let (sender, watcher) = (&by.app.sender, &by.app.watcher);
         let txid = sender.send_at_rate(payout_id, fee_rate, agreed, (by.actor, watcher)).await?;
-        let Replaced { item, refusal, .. } = Replaced::of(by, txid).await?;
+        let Replaced { item, refusal, .. } = Replaced::load(by, txid).await?;
         Ok(SentAloneView { payout: show(by, payout_id).await?, transaction: item, refusal })
     }
 }
@@ -100,12 +100,12 @@ impl Ask for EstimateSend {
         let row = row.ok_or_else(|| CommandError::not_found(&NotFound::Payout(payout_id)))?;
         let cap = gateway.settings.snapshot().fee_cap_sat_vb;
         Ok(SendEstimateView {
-            fee: BtcView::of_sats(fee_sats),
+            fee: BtcView::from_sats(fee_sats),
             worth: worth(gateway, fee_sats, row.currency),
             fee_rate: rate_shown(fee_sats, vsize),
             cap,
             above_cap: self.fee_rate > cap,
-            pays: BtcView::of_sats(pays_sats),
+            pays: BtcView::from_sats(pays_sats),
             above_pays: fee_sats > pays_sats,
         })
     }

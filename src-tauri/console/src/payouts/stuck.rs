@@ -113,7 +113,7 @@ impl StuckPayouts {
     /// the error.
     pub async fn learn_wanted_rate(gateway: &Arc<Gateway>) {
         let reading = Arc::clone(gateway);
-        let read = move || reading.store.read(|reader| Self::of(&reading, reader));
+        let read = move || reading.store.read(|reader| Self::load(&reading, reader));
         if let Ok(Ok(stuck)) = tokio::task::spawn_blocking(read).await
             && stuck.count > 0
         {
@@ -121,9 +121,10 @@ impl StuckPayouts {
         }
     }
 
-    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
+    pub fn load(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
         let stuck = sender::stuck(reader, &gateway.settings.snapshot(), gateway.time.now())?;
-        let named = stuck.iter().take(NAMED_MAX).map(|stuck| StuckItem::of(gateway, reader, stuck));
+        let named =
+            stuck.iter().take(NAMED_MAX).map(|stuck| StuckItem::new(gateway, reader, stuck));
         Ok(Self { named: named.collect::<Result<_, _>>()?, count: stuck.len() as u64 })
     }
 }
@@ -137,16 +138,16 @@ impl StuckItem {
     ) -> Result<Option<Self>, StoreError> {
         let stuck =
             sender::stuck_of(reader, row, &gateway.settings.snapshot(), gateway.time.now())?;
-        stuck.map(|stuck| Self::of(gateway, reader, &stuck)).transpose()
+        stuck.map(|stuck| Self::new(gateway, reader, &stuck)).transpose()
     }
 
-    fn of(gateway: &Gateway, reader: &Reader<'_>, stuck: &Stuck) -> Result<Self, StoreError> {
+    fn new(gateway: &Gateway, reader: &Reader<'_>, stuck: &Stuck) -> Result<Self, StoreError> {
         let Stuck { payout, cause, offered } = stuck;
         let fee_rate = rate_shown(offered.fee_sats, offered.vsize);
         let fee_rate_wanted = wanted(gateway).map(|rate| rate_shown(rate, RATE_VBYTES));
         Ok(Self {
             payout_id: payout.id.to_string(),
-            amount: BtcView::of_sats(payout.amount_sats),
+            amount: BtcView::from_sats(payout.amount_sats),
             address: payout.address.clone(),
             reason: match cause {
                 StuckCause::Unconfirmed { .. } => StuckReason::Unconfirmed,
@@ -192,7 +193,7 @@ fn may_a_fee_help(cause: &StuckCause) -> bool {
 fn sentence(stuck: &Stuck, fee_rate: &str, wanted: Option<String>) -> StuckSentence {
     let Stuck { payout, cause, offered } = stuck;
     let (id, amount, address) =
-        (payout.id, Sum(BtcView::of_sats(payout.amount_sats).shown), payout.address.clone());
+        (payout.id, Sum(BtcView::from_sats(payout.amount_sats).shown), payout.address.clone());
     let rate = Sum(fee_rate.to_owned());
     let pays = match (offered.pays, wanted) {
         (true, _) if !may_a_fee_help(cause) => StuckPays::NoFeeHelps,

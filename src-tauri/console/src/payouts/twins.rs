@@ -43,7 +43,7 @@ pub struct HeldFor {
 }
 
 impl HeldFor {
-    pub fn of(
+    pub fn load(
         gateway: &Gateway,
         reader: &Reader<'_>,
         hold: Option<&Hold>,
@@ -58,21 +58,25 @@ impl HeldFor {
         let twins = reader.twins_noticed_since(since, LISTED_MAX)?;
         let listed = twins
             .iter()
-            .map(|twin| TwinItem::of(gateway, reader, twin))
+            .map(|twin| TwinItem::from_row(gateway, reader, twin))
             .collect::<Result<_, _>>()?;
         Ok(Self { listed, count: reader.twins_noticed_since_count(since)? })
     }
 }
 
 impl TwinItem {
-    fn of(gateway: &Gateway, reader: &Reader<'_>, twin: &TwinRow) -> Result<Self, StoreError> {
+    fn from_row(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        twin: &TwinRow,
+    ) -> Result<Self, StoreError> {
         let mut paid = Vec::new();
         for output in &twin.tx.output {
             if !gateway.is_ours(reader, &output.script_pubkey)? {
                 let address = Address::from_script(&output.script_pubkey, gateway.network).ok();
                 paid.push(TwinOutput {
                     address: address.map(|address| address.to_string()),
-                    amount: BtcView::of_sats(output.value.to_sat()),
+                    amount: BtcView::from_sats(output.value.to_sat()),
                 });
             }
         }

@@ -1,7 +1,7 @@
 //! Payouts as the panel and the command line show them. This code only queries and formats.
 
 mod item;
-mod shown;
+mod items;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
@@ -10,7 +10,7 @@ use tillgate_told::{Telling, Told};
 use ts_rs::TS;
 
 pub use item::PayoutItem;
-pub use shown::Shown;
+pub use items::PayoutItems;
 
 use tillgate_gateway::funds::fee_rate_known;
 use tillgate_gateway::gateway::Gateway;
@@ -139,7 +139,7 @@ impl PayoutView {
     ) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payout(id)? else { return Ok(None) };
         let pages_base = gateway.pages_base();
-        let shown = Shown::of(gateway, reader, &pages_base)?;
+        let items = PayoutItems::new(gateway, reader, &pages_base)?;
         let (versions, sharing) = match row.batch_seq {
             Some(batch_seq) => (reader.versions(batch_seq)?, reader.payouts_of_batch(batch_seq)?),
             None => (Vec::new(), Vec::new()),
@@ -157,12 +157,12 @@ impl PayoutView {
             | PayoutState::Failed => None,
         };
         Ok(Some(Self {
-            item: shown.item(&row)?,
+            item: items.item(&row)?,
             certificate: reader.rate_of_payout(row.seq)?.map(CertificateView::from),
             paid_before: paid_before(reader, &row)?.as_ref().map(PaidBefore::from),
             anomaly_alike: anomaly_alike(reader, &row)?,
             fee_warning: fee_warning(&row).map(|warning| warning.telling()),
-            limit_left_after: left_after.map(BtcView::of_sats),
+            limit_left_after: left_after.map(BtcView::from_sats),
             takes_all_coins: row.state == PayoutState::New && {
                 let fee_rate = fee_rate_known(gateway, &settings);
                 takes_all_coins(
@@ -178,7 +178,7 @@ impl PayoutView {
             history: steps::history(&row, &versions),
             versions: versions
                 .iter()
-                .map(|version| VersionItem::of(version, shown.tip_height))
+                .map(|version| VersionItem::from_row(version, items.tip_height))
                 .collect(),
             shares_with: sharing
                 .iter()
@@ -199,12 +199,12 @@ impl PayoutView {
 }
 
 impl VersionItem {
-    pub fn of(version: &VersionRow, tip_height: u32) -> Self {
+    pub fn from_row(version: &VersionRow, tip_height: u32) -> Self {
         Self {
             btc_tx_id: version.txid.to_string(),
             number: version.number,
             pays: version.pays,
-            fee: BtcView::of_sats(version.fee_sats),
+            fee: BtcView::from_sats(version.fee_sats),
             fee_rate: rate_shown(version.fee_sats, version.vsize),
             position: version.position.into(),
             confirmations: version.position.confirmations(tip_height),
@@ -220,7 +220,7 @@ impl From<&PayoutRow> for SharingItem {
             payout_id: row.id.to_string(),
             state: row.state,
             address: row.address.clone(),
-            amount: BtcView::of_sats(row.amount_sats),
+            amount: BtcView::from_sats(row.amount_sats),
         }
     }
 }

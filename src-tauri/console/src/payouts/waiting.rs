@@ -46,7 +46,7 @@ pub struct Standing {
 
 impl Waiting {
     /// The reason why the sender does not send; `None` if it sends.
-    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
+    pub fn load(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(mut why) = gateway.sending.waits_for() else { return Ok(None) };
         // The sender may now hold for another reason.
         if let Some(hold) = reader.sender_hold()?.filter(|_| why.cause.is_hold()) {
@@ -106,13 +106,13 @@ impl Waiting {
 }
 
 impl Queue {
-    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
+    pub fn load(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
         let (settings, now) = (gateway.settings.snapshot(), gateway.time.now());
         Ok(Self {
             is_served: gateway.served.get().is_some(),
             now,
             hold: reader.sender_hold()?,
-            waiting: Waiting::of(gateway, reader)?,
+            waiting: Waiting::load(gateway, reader)?,
             due_at: reader.oldest_unsent_approval()?.map(|at| sender::due_at(at, &settings, now)),
         })
     }

@@ -29,7 +29,7 @@ fn cells_are_quoted_and_formulas_are_marked_as_text() {
 
 #[test]
 fn a_spreadsheet_takes_references_for_text() {
-    let german = Sheet::of(Some("de"));
+    let german = Sheet::for_locale(Some("de"));
     for (given, written) in [
         ("", ""),
         ("Kaffee für Ann", "Kaffee für Ann"),
@@ -52,17 +52,17 @@ fn a_spreadsheet_takes_references_for_text() {
 #[test]
 fn a_formula_behind_the_other_separator_is_marked() {
     assert_eq!(
-        text(Sheet::of(Some("de")), "A,=1+1;=b"),
+        text(Sheet::for_locale(Some("de")), "A,=1+1;=b"),
         "\"\tA,'=1+1;=b\"",
         "a comma splits a German table elsewhere"
     );
-    assert_eq!(text(Sheet::of(Some("en")), "A,=1+1;=b"), "\"\tA,=1+1;'=b\"");
+    assert_eq!(text(Sheet::for_locale(Some("en")), "A,=1+1;=b"), "\"\tA,=1+1;'=b\"");
 }
 
 #[test]
 fn numbers_and_separators_are_those_of_the_locale() {
     let written = |locale| {
-        let sheet = Sheet::of(locale);
+        let sheet = Sheet::for_locale(locale);
         sheet.heading(["a", "b"])
             + &sheet.line([Cell::Number("-1234.50".to_owned()), Cell::Word("SENT".to_owned())])
     };

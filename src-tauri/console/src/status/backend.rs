@@ -21,7 +21,7 @@ pub struct BackendItem {
 
 impl BackendItem {
     /// The gateway's backend; `None` if no server is chosen.
-    pub fn of(gateway: &Gateway) -> Option<Self> {
+    pub fn from_gateway(gateway: &Gateway) -> Option<Self> {
         if gateway.backend.configured.is_none() {
             return Some(Self { kind: BackendKind::Sandbox, servers: Vec::new(), zmq: None });
         }

@@ -101,7 +101,11 @@ pub struct Seen<'a> {
 }
 
 impl Warnings {
-    pub fn of(gateway: &Gateway, reader: &Reader<'_>, seen: Seen<'_>) -> Result<Self, StoreError> {
+    pub fn collect(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        seen: Seen<'_>,
+    ) -> Result<Self, StoreError> {
         let Seen { watched, sources, rates, currencies, key_fault, given_up } = seen;
         let mut warnings = Self::default();
         let of_payments = reader.payment_warnings()?;

@@ -30,7 +30,7 @@ fn words_of(world: &World) -> Secret {
 }
 
 fn others() -> Secret {
-    mnemonic::read("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong").unwrap()
+    mnemonic::parse("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong").unwrap()
 }
 
 fn has_wallet(world: &World) -> bool {

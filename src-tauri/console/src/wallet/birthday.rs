@@ -27,7 +27,7 @@ impl SheetView {
     }
 
     /// The facts for this installation's wallet; `None` without a wallet.
-    pub fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
+    pub fn load(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(wallet) = gateway.wallet.get() else { return Ok(None) };
         let birthday = match (reader.first_act(CREATED)?, reader.birth_height()?) {
             (Some(made_at), _) => day(made_at),

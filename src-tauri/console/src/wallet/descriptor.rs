@@ -34,14 +34,14 @@ impl Ask for WalletDescriptor {
     type Answer = WalletDescriptorView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
-        WalletDescriptorView::of(by.gateway())
+        WalletDescriptorView::from_gateway(by.gateway())
     }
 }
 
 impl WalletDescriptorView {
     /// # Errors
     /// There is no wallet yet.
-    pub fn of(gateway: &Gateway) -> Result<Self, CommandError> {
+    pub fn from_gateway(gateway: &Gateway) -> Result<Self, CommandError> {
         let wallet = existing_wallet(gateway)?;
         let descriptors = wallet.keychains.descriptors();
         let descriptor = descriptors.multipath().map_err(SetupError::from)?;

@@ -137,7 +137,7 @@ impl Ask for MakeWallet {
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
         setup::make(by.gateway(), by.actor).await?;
-        WalletDescriptorView::of(by.gateway())
+        WalletDescriptorView::from_gateway(by.gateway())
     }
 }
 
@@ -161,7 +161,7 @@ impl Ask for ConfirmWallet {
     async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
         let told = [self.told[0].reveal(), self.told[1].reveal()];
         setup::confirm(by.gateway(), &self.draft_id, told, by.actor).await?;
-        WalletDescriptorView::of(by.gateway())
+        WalletDescriptorView::from_gateway(by.gateway())
     }
 }
 
@@ -178,7 +178,7 @@ impl Ask for VerifyWords {
     type Answer = WordsVerifiedView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<WordsVerifiedView, CommandError> {
-        let fit = match words::read(self.words.reveal()) {
+        let fit = match words::parse(self.words.reveal()) {
             Ok(words) => setup::fit(by.gateway(), &words).map_err(SetupError::from)?,
             Err(why) => return Ok(WordsVerifiedView { fits: false, message: why.to_string() }),
         };
@@ -227,7 +227,7 @@ impl From<DraftError> for CommandError {
 fn count(words: Option<u32>) -> Result<WordCount, CommandError> {
     match words {
         None => Ok(WordCount::default()),
-        Some(count) => WordCount::of(count)
+        Some(count) => WordCount::from_number(count)
             .ok_or_else(|| CommandError::invalid("words", &ArgumentFault::WordCount)),
     }
 }

@@ -135,7 +135,7 @@ pub struct OtherTypeView {
 }
 
 impl OtherTypeView {
-    pub fn of(
+    pub fn load(
         gateway: &Gateway,
         reader: &Reader<'_>,
         restore: &Restore,
@@ -144,7 +144,7 @@ impl OtherTypeView {
         let other = funds::address_type(&gateway.wallet, &gateway.settings.snapshot()).other();
         let view = || Self {
             address_type: other.as_str().to_owned(),
-            sum: BtcView::of_sats(sats),
+            sum: BtcView::from_sats(sats),
             looked_time: restore.looked_at.map(|at| at.iso_seconds()),
         };
         Ok((sats > 0).then(view))
@@ -169,9 +169,9 @@ impl Ask for RestoreWallet {
     type Answer = RestoredView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<RestoredView, CommandError> {
-        let read = |text: &str| Birthday::read(text.trim()).ok_or(SetupError::Birthday);
+        let read = |text: &str| Birthday::parse(text.trim()).ok_or(SetupError::Birthday);
         let birthday = self.birthday.as_deref().map(read).transpose()?;
-        let words = words::read(self.words.reveal()).map_err(SetupError::from)?;
+        let words = words::parse(self.words.reveal()).map_err(SetupError::from)?;
         let like_electrum = words::is_like_electrum(words.reveal());
         let request =
             RestoreRequest { words, birthday, gap: self.gap, beside_another: self.beside_another };
@@ -193,7 +193,10 @@ impl Ask for ShowRestore {
 
     async fn answer(self, by: &Asker<'_>) -> Result<RestoreShownView, CommandError> {
         let read = |gateway: &Gateway, reader: &Reader<'_>| {
-            reader.restore()?.map(|restore| RestoreView::of(gateway, reader, &restore)).transpose()
+            reader
+                .restore()?
+                .map(|restore| RestoreView::load(gateway, reader, &restore))
+                .transpose()
         };
         Ok(RestoreShownView { restore: by.read(read).await? })
     }
@@ -217,7 +220,7 @@ impl Ask for ContinueRestore {
 
 impl RestoreView {
     /// The view of a restore, with the progress of the present look.
-    pub fn of(
+    pub fn load(
         gateway: &Gateway,
         reader: &Reader<'_>,
         restore: &Restore,
@@ -254,7 +257,7 @@ impl RestoreView {
                 .as_str()
                 .to_owned(),
             found_nothing: has_found_nothing(reader, &restore)?,
-            at_other_type: OtherTypeView::of(gateway, reader, &restore)?,
+            at_other_type: OtherTypeView::load(gateway, reader, &restore)?,
             begun_time: restore.begun_at.iso_seconds(),
             looked_time: restore.looked_at.map(|at| at.iso_seconds()),
             first_given: restore.first_given,
@@ -276,7 +279,7 @@ pub fn has_found_nothing(reader: &Reader<'_>, restore: &Restore) -> Result<bool,
 pub struct NothingFound;
 
 async fn view(by: &Asker<'_>, restore: Restore) -> Result<RestoreView, CommandError> {
-    by.read(move |gateway, reader| RestoreView::of(gateway, reader, &restore)).await
+    by.read(move |gateway, reader| RestoreView::load(gateway, reader, &restore)).await
 }
 
 /// The percentage of scripts asked about, or of blocks from the birth height to the best block. It

@@ -129,7 +129,7 @@ impl WhyInvalid {
     /// from `too_much_sats` on it is too much; `was_confirmed` tells whether the payment was ever
     /// CONFIRMED.
     #[must_use]
-    pub const fn of(
+    pub const fn in_state(
         state: PaymentState,
         was_confirmed: bool,
         too_much_sats: u64,
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn only_an_invalid_payment_has_a_reason() {
         let why = |was_confirmed, paid_sats| {
-            WhyInvalid::of(PaymentState::Invalid, was_confirmed, 1_000, paid_sats)
+            WhyInvalid::in_state(PaymentState::Invalid, was_confirmed, 1_000, paid_sats)
         };
         assert_eq!(why(false, 999), Some(WhyInvalid::ShortPaid));
         assert_eq!(why(false, 0), Some(WhyInvalid::Withdrawn));
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(why(true, 999), Some(WhyInvalid::Reversed));
         assert_eq!(why(false, 1_000), Some(WhyInvalid::Overpaid));
         for state in PaymentState::ALL.into_iter().filter(|state| *state != PaymentState::Invalid) {
-            assert_eq!(WhyInvalid::of(state, true, 1_000, 0), None, "{state}");
+            assert_eq!(WhyInvalid::in_state(state, true, 1_000, 0), None, "{state}");
         }
     }
 }

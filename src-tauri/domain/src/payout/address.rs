@@ -164,7 +164,7 @@ pub enum ForeignCharacter {
 }
 
 impl ForeignCharacter {
-    fn of(character: char) -> Self {
+    fn from_char(character: char) -> Self {
         let code = u32::from(character);
         match INVISIBLE.iter().find(|(foreign, _)| *foreign == character) {
             Some((_, name)) => Self::Named { code, name },
@@ -178,7 +178,7 @@ impl ForeignCharacter {
 /// The first character of a text that occurs in no address.
 #[must_use]
 pub fn foreign_character(text: &str) -> Option<ForeignCharacter> {
-    text.chars().find(|it| !it.is_ascii_alphanumeric()).map(ForeignCharacter::of)
+    text.chars().find(|it| !it.is_ascii_alphanumeric()).map(ForeignCharacter::from_char)
 }
 
 /// Reads an address that a gateway on `network` may pay: P2PKH, P2SH, SegWit of version 0, and

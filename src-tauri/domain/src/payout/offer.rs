@@ -37,7 +37,11 @@ impl OfferWorth {
     ///
     /// # Errors
     /// [`OfferTooLarge`].
-    pub fn of(amount: OfferAmount, rate: Rate, currency: Currency) -> Result<Self, OfferTooLarge> {
+    pub fn at_rate(
+        amount: OfferAmount,
+        rate: Rate,
+        currency: Currency,
+    ) -> Result<Self, OfferTooLarge> {
         let worth = match amount {
             OfferAmount::Btc(amount_sats) => rate
                 .sats_to_minor_half_even(amount_sats, currency)
@@ -85,7 +89,7 @@ mod tests {
 
     #[test]
     fn bitcoin_is_sent_exactly_and_fiat_is_recorded_exactly() {
-        let of = |amount| OfferWorth::of(amount, rate("65000"), Currency::USD);
+        let of = |amount| OfferWorth::at_rate(amount, rate("65000"), Currency::USD);
         assert_eq!(
             of(OfferAmount::Btc(15_385)),
             Ok(OfferWorth { amount_sats: 15_385, fiat_minor: 1_000 })
@@ -103,12 +107,12 @@ mod tests {
 
     #[test]
     fn an_amount_above_all_bitcoins_is_refused() {
-        let of = |amount| OfferWorth::of(amount, rate("1"), Currency::USD);
+        let of = |amount| OfferWorth::at_rate(amount, rate("1"), Currency::USD);
         assert!(of(OfferAmount::Fiat(2_100_000_000)).is_ok());
         assert_eq!(of(OfferAmount::Fiat(2_100_000_001)), Err(OfferTooLarge));
         assert_eq!(of(OfferAmount::Fiat(i64::MAX)), Err(OfferTooLarge));
         let huge =
-            OfferWorth::of(OfferAmount::Btc(MAX_SATS), rate("900000000000000"), Currency::USD);
+            OfferWorth::at_rate(OfferAmount::Btc(MAX_SATS), rate("900000000000000"), Currency::USD);
         assert_eq!(huge, Err(OfferTooLarge));
         let all = of(OfferAmount::Btc(MAX_SATS)).unwrap();
         assert!(all.total_minor(1_000, rate("1"), Currency::USD).is_ok());
@@ -140,7 +144,7 @@ mod tests {
             let exact = |sats: u64| Decimal::from(sats) * rate.decimal() / Decimal::from(SATS_PER_BTC);
             let one = minor(1);
 
-            let offer = OfferWorth::of(OfferAmount::Btc(sats), rate, currency).unwrap();
+            let offer = OfferWorth::at_rate(OfferAmount::Btc(sats), rate, currency).unwrap();
             prop_assert_eq!(offer.amount_sats, sats);
             let off = (minor(offer.fiat_minor) - exact(sats)).abs() * Decimal::TWO;
             prop_assert!(off <= one, "no other minor unit is nearer");
@@ -160,7 +164,7 @@ mod tests {
         ) {
             let currency = Currency::ALL[index];
             let rate = Rate::new(Decimal::new(ten_thousandths, 4)).unwrap();
-            let Ok(offer) = OfferWorth::of(OfferAmount::Fiat(fiat), rate, currency) else { return Ok(()) };
+            let Ok(offer) = OfferWorth::at_rate(OfferAmount::Fiat(fiat), rate, currency) else { return Ok(()) };
             let price = Decimal::new(fiat, u32::from(currency.minor_units())) * Decimal::from(SATS_PER_BTC);
             prop_assert_eq!(offer.fiat_minor, fiat);
             prop_assert!(Decimal::from(offer.amount_sats) * rate.decimal() <= price);

@@ -62,7 +62,7 @@ impl Answered for KeyLimit {
             Self::OpenPayments { .. } => OPEN_RETRY_SECONDS,
             Self::Lists => LISTS_RETRY_SECONDS,
         };
-        Answer::of(ErrorType::KeyLimit).after(seconds)
+        Answer::new(ErrorType::KeyLimit).after(seconds)
     }
 }
 

@@ -23,7 +23,9 @@ use crate::access::record_scope::RecordScope;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
-use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Permit, Requester};
+use crate::payouts::{
+    self, Along, OfferError, OfferRequest, Offered, PayoutRequest, Permit, Requester,
+};
 
 /// Limit of payouts of one sum that are checked for an earlier refund.
 const ALIKE_MAX: u32 = 100;
@@ -46,11 +48,11 @@ impl<'a> RefundRequest<'a> {
     ) -> Self {
         let requester =
             Requester { key_id: None, name: by.into(), notify_hosts: NotifyHosts::default() };
-        let draft = Draft { address: Some(address.into()), ..Draft::default() };
+        let payout = PayoutRequest { address: Some(address.into()), ..PayoutRequest::default() };
         let (is_approved, again) = (false, false);
         let offer = OfferRequest {
             requester,
-            draft,
+            payout,
             is_approved,
             once: None,
             permit: Permit::none(),
@@ -122,12 +124,12 @@ impl Answered for RefundError {
         match self {
             Self::NoSuchAnomaly(_) => Answer::not_found("There is no such anomaly"),
             Self::NotOpen(_) | Self::Reversed | Self::ReturnedBefore { .. } | Self::Changed => {
-                Answer::of(ErrorType::AnomalyNotOpen)
+                Answer::new(ErrorType::AnomalyNotOpen)
             }
-            Self::CoinsNotReady { .. } => Answer::of(ErrorType::RefundCoinsGone),
-            Self::PaidBefore { .. } => Answer::of(ErrorType::PayoutPaidBefore).at(ALTHOUGH_PAID),
+            Self::CoinsNotReady { .. } => Answer::new(ErrorType::RefundCoinsGone),
+            Self::PaidBefore { .. } => Answer::new(ErrorType::PayoutPaidBefore).at(ALTHOUGH_PAID),
             // The payout may belong to another key, so shops do not see its id.
-            Self::PaidByPayout { .. } => Answer::of(ErrorType::PayoutPaidBefore)
+            Self::PaidByPayout { .. } => Answer::new(ErrorType::PayoutPaidBefore)
                 .at(ALTHOUGH_PAID)
                 .to_shops(ToShops::Instead(PAID_BY_PAYOUT)),
             Self::Offer(error) => error.answer(),
@@ -176,8 +178,8 @@ pub async fn refund(
         Ok(judged) => judged,
         Err(answer) => return Ok(answer),
     };
-    offer.draft.refund_sats = Some(refund_sats);
-    offer.draft.currency.get_or_insert_with(|| row.currency.code().into());
+    offer.payout.refund_sats = Some(refund_sats);
+    offer.payout.currency.get_or_insert_with(|| row.currency.code().into());
     payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, although_paid }).await
 }
 

@@ -162,6 +162,6 @@ fn are_words_of(
         Environment::Test => Network::Regtest,
         Environment::Production => Network::Bitcoin,
     };
-    let address_type = PublicKeychains::of(wallet.clone(), network)?.address_type();
+    let address_type = PublicKeychains::parse(wallet.clone(), network)?.address_type();
     Ok(Descriptors::derive(words, network, address_type)? == *wallet)
 }

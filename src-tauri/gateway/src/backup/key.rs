@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    fn of(passphrase: &str, environment: Environment) -> Result<BackupKey, BackupError> {
+    fn derive(passphrase: &str, environment: Environment) -> Result<BackupKey, BackupError> {
         BackupKey::new(&Secret::new(passphrase.to_owned()), environment, &SystemEntropy)
     }
 
@@ -180,21 +180,21 @@ mod tests {
         for (short, environment, rule) in
             [("seven77", Environment::Test, "8"), ("eleven11111", Environment::Production, "12")]
         {
-            let why = of(short, environment).unwrap_err().to_string();
+            let why = derive(short, environment).unwrap_err().to_string();
             assert!(why.contains(&format!("at least {rule} characters")), "{why}");
             assert!(!why.contains(short), "{why}");
         }
-        of("eight888", Environment::Test).unwrap();
+        derive("eight888", Environment::Test).unwrap();
     }
 
     #[test]
     fn a_stored_key_parses_to_the_same_key_and_is_never_printed() {
-        let key = of("correct horse battery", Environment::Production).unwrap();
+        let key = derive("correct horse battery", Environment::Production).unwrap();
         let again = BackupKey::from_stored(&key.to_stored().unwrap()).unwrap();
         assert_eq!((again.recipe(), again.bytes()), (key.recipe(), key.bytes()));
         assert_eq!(format!("{key:?}"), "[REDACTED]");
         assert_ne!(
-            of("correct horse battery", Environment::Production).unwrap().bytes(),
+            derive("correct horse battery", Environment::Production).unwrap().bytes(),
             key.bytes(),
             "each key has its own salt"
         );

@@ -28,6 +28,7 @@ use super::error::BackupError;
 use super::examine::{self, SealedFile};
 use super::place;
 use crate::settings::RESTORE_SKIP_DEFAULT;
+use crate::wallet::mark;
 
 /// File with the new installation's id. A repeated attempt uses the same id, so that no keyring
 /// entry is orphaned.
@@ -84,7 +85,7 @@ pub fn restore(restore: &Restore) -> Result<Restored, BackupError> {
     let restored = laid_out.and_then(|LaidOut { restored, kept, coins, installation }| {
         keep_secrets(restore, &kept, coins, &installation, &path)?;
         fail_points::pass(Point::RestoreBefore);
-        folder.set_wallet_mark(restored.has_wallet)?;
+        mark::set(&folder, restored.has_wallet)?;
         check_free(base, *environment)?;
         let env_dir = folder.settle(base, *environment)?;
         fail_points::pass(Point::RestoreAfter);
@@ -149,8 +150,10 @@ fn lay_out(
         has_wallet: wallet.is_some(),
     };
     // Only a backup of the sandbox holds a chain.
-    let coins =
-        Coins::of(restore.environment, manifest.files.iter().any(|part| part.name == SANDBOX));
+    let coins = Coins::in_environment(
+        restore.environment,
+        manifest.files.iter().any(|part| part.name == SANDBOX),
+    );
     Ok(LaidOut { restored, kept, coins, installation })
 }
 

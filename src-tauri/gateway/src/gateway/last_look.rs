@@ -177,10 +177,10 @@ impl LastLook {
     pub fn load(store: &Store) -> Result<Self, StoreError> {
         let read = |reader: &Reader<'_>| Ok((reader.watched_chain()?, reader.latest_open_time()?));
         let (watched, stored_until) = store.read::<_, StoreError>(read)?;
-        Ok(Self::of(Inner { watched, stored_until, ..Inner::default() }))
+        Ok(Self::from_inner(Inner { watched, stored_until, ..Inner::default() }))
     }
 
-    fn of(inner: Inner) -> Self {
+    fn from_inner(inner: Inner) -> Self {
         let (has_looked, catching_up) = (watch::Sender::new(false), watch::Sender::new(None));
         Self { inner: Mutex::new(inner), has_looked, catching_up }
     }
@@ -386,7 +386,7 @@ mod tests {
             let chain = Identity { genesis: BlockHash::all_zeros(), instance: None };
             let cursor = Cursor { chain, token: Vec::new() };
             let watched = WatchedChain { cursor, tip, looked_at, begun_anew_at: None };
-            let look = LastLook::of(Inner { watched: Some(watched), ..Inner::default() });
+            let look = LastLook::from_inner(Inner { watched: Some(watched), ..Inner::default() });
             assert_eq!(look.watched_lately(now).is_ok(), is_lately, "{ahead_minutes}");
         }
     }
@@ -394,7 +394,8 @@ mod tests {
     #[test]
     fn stored_future_times_cause_a_warning_until_they_pass() {
         let until = Timestamp::from_ms(1_800_000_000_000);
-        let status = LastLook::of(Inner { stored_until: Some(until), ..Inner::default() }).status();
+        let status =
+            LastLook::from_inner(Inner { stored_until: Some(until), ..Inner::default() }).status();
         let told = status.stored_ahead_warning(until.plus_ms(-7_200_000)).unwrap().to_string();
         assert!(
             told.contains(&until.iso_seconds())
@@ -411,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_payment_request_tells_a_silent_chain_from_a_full_disk() {
-        let look = LastLook::of(Inner::default());
+        let look = LastLook::from_inner(Inner::default());
         let (now, began) = (Timestamp::from_ms(0), Moment::now());
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
         let failed =

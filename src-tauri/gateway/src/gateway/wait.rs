@@ -8,7 +8,7 @@ use tillgate_told::{Sum, Telling, Time, Told};
 use ts_rs::TS;
 
 use super::failure_reason::FailureReason;
-use crate::wallet::spend::DraftError;
+use crate::wallet::spend::SpendError;
 
 /// The reason for which approved payouts wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,13 +220,13 @@ impl From<HoldCause> for WaitCause {
     }
 }
 
-impl From<DraftError> for Wait {
-    fn from(error: DraftError) -> Self {
+impl From<SpendError> for Wait {
+    fn from(error: SpendError) -> Self {
         let cause = match &error {
-            DraftError::NotEnough { .. } => WaitCause::Coins,
-            DraftError::WaitsForBlock => WaitCause::Block,
-            DraftError::TooHeavy => WaitCause::SmallCoins,
-            DraftError::Payee(_) | DraftError::Twice(_) | DraftError::FeeRate(_) => {
+            SpendError::NotEnough { .. } => WaitCause::Coins,
+            SpendError::WaitsForBlock => WaitCause::Block,
+            SpendError::TooHeavy => WaitCause::SmallCoins,
+            SpendError::Payee(_) | SpendError::Twice(_) | SpendError::FeeRate(_) => {
                 WaitCause::Other
             }
         };

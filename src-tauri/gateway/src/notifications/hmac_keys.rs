@@ -108,7 +108,7 @@ impl HmacKeys {
 
         let (secrets, now) = (gateway.machine.secrets.clone(), gateway.time.now());
         blocking(move || {
-            let stored = StoredKeys::read(&*secrets)?.from(signing_id);
+            let stored = StoredKeys::load(&*secrets)?.from(signing_id);
             let mut keys = vec![new];
             for key in stored {
                 let signs_until = keys[keys.len() - 1].replaced_signs_until();
@@ -120,7 +120,7 @@ impl HmacKeys {
                 }
                 keys.push(key);
             }
-            Ok(StoredKeys::of(&keys).write(&*secrets)?)
+            Ok(StoredKeys::from_keys(&keys).write(&*secrets)?)
         })
         .await?;
         let (at, actor) = (gateway.time.now(), actor.to_owned());
@@ -208,7 +208,7 @@ pub fn holds_key(keys: &Secret, signing_id: &Id) -> bool {
 async fn load(secrets: &Arc<dyn SecretStore>, signing_id: Id) -> Result<SigningKeys, SecretError> {
     let secrets = secrets.clone();
     let read =
-        blocking(move || Ok::<_, SecretError>(StoredKeys::read(&*secrets)?.from(Some(signing_id))));
+        blocking(move || Ok::<_, SecretError>(StoredKeys::load(&*secrets)?.from(Some(signing_id))));
     let mut keys = read.await?.into_iter();
     match keys.next() {
         Some(current) => Ok(SigningKeys { current, replaced: keys.collect() }),
@@ -254,7 +254,7 @@ impl Drop for StoredKey {
 }
 
 impl StoredKeys {
-    fn of(keys: &[HmacKey]) -> Self {
+    fn from_keys(keys: &[HmacKey]) -> Self {
         let stored = |key: &HmacKey| StoredKey {
             id: key.id().to_string(),
             key: key.text().to_owned(),
@@ -263,7 +263,7 @@ impl StoredKeys {
         Self { keys: keys.iter().map(stored).collect() }
     }
 
-    fn read(secrets: &dyn SecretStore) -> Result<Self, SecretError> {
+    fn load(secrets: &dyn SecretStore) -> Result<Self, SecretError> {
         let Some(text) = secrets.get(Purpose::HmacKeys)? else { return Ok(Self::default()) };
         serde_json::from_str(text.reveal()).map_err(|_| {
             SecretError(format!(

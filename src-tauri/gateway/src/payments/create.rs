@@ -18,7 +18,7 @@ use tillgate_store::payments::{NewPayment, PaymentRow};
 use tillgate_store::rates::StoredRate;
 use tillgate_store::{Reader, StoreError, Tx};
 
-use super::draft::{self, Draft, Validated};
+use super::request::{self, PaymentRequest, Validated};
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::access::key_limits::{KeyLimit, OpenPaymentPermit, ReserveError};
 use crate::gateway::{Announcement, Gateway, NotWatched};
@@ -91,19 +91,19 @@ impl Answered for CreateError {
     fn answer(&self) -> Answer<'_> {
         match self {
             Self::Invalid(field_errors) => Answer::Fields(field_errors.into()),
-            Self::KeyReused => Answer::of(ErrorType::IdempotencyKeyReused),
+            Self::KeyReused => Answer::new(ErrorType::IdempotencyKeyReused),
             Self::KeyLimit(limit) => limit.answer(),
             Self::DiskNearlyFull(full) => full.answer(),
             Self::Rate(unavailable) => unavailable.answer(),
             Self::NotWatched(NotWatched::Silent | NotWatched::Behind(_)) => {
-                Answer::of(ErrorType::ChainNotReady)
+                Answer::new(ErrorType::ChainNotReady)
             }
             // The reason may hold SQLite's error.
-            Self::NotWatched(NotWatched::NotStored(_)) => Answer::of(ErrorType::StorageUnavailable)
-                .to_shops(ToShops::Instead(
-                    "The Bitcoin chain's state cannot be stored at the moment",
-                )),
-            Self::WalletNotReady(_) => Answer::of(ErrorType::WalletNotReady),
+            Self::NotWatched(NotWatched::NotStored(_)) => Answer::new(
+                ErrorType::StorageUnavailable,
+            )
+            .to_shops(ToShops::Instead("The Bitcoin chain's state cannot be stored at the moment")),
+            Self::WalletNotReady(_) => Answer::new(ErrorType::WalletNotReady),
             Self::Wallet(_) | Self::Entropy(_) => Answer::internal(),
             Self::Store(error) => error.answer(),
         }
@@ -117,7 +117,7 @@ impl Answered for CreateError {
 pub async fn create(
     gateway: &Arc<Gateway>,
     author: Author,
-    draft: Draft<'_>,
+    request: PaymentRequest<'_>,
     once: Option<Once>,
 ) -> Result<Created, CreateError> {
     // The sandbox moves the clock and looks at the chain; no request may run between the two.
@@ -130,7 +130,7 @@ pub async fn create(
     {
         return Ok(answer);
     }
-    let (insertion, permit) = insertion(gateway, author, draft, once, now).await?;
+    let (insertion, permit) = insertion(gateway, author, request, once, now).await?;
     store(gateway, insertion, permit).await
 }
 
@@ -138,13 +138,13 @@ pub async fn create(
 pub async fn insertion(
     gateway: &Arc<Gateway>,
     author: Author,
-    draft: Draft<'_>,
+    request: PaymentRequest<'_>,
     once: Option<Once>,
     now: Timestamp,
 ) -> Result<(Insertion, Option<OpenPaymentPermit>), CreateError> {
     let settings = gateway.settings.snapshot();
-    let mut request = draft::validate(
-        draft,
+    let mut request = request::validate(
+        request,
         &settings.currencies,
         author.notification_url_optional,
         &author.notify_hosts,

@@ -11,7 +11,7 @@ use tillgate_store::payment_lists::PaymentFilter;
 use tokio::sync::oneshot;
 
 use super::create::{self, Author, CreateError};
-use super::draft::Draft;
+use super::request::PaymentRequest;
 use crate::access::api_keys::KeyRequest;
 use crate::access::key_limits::KeyLimit;
 use crate::access::record_scope::RecordScope;
@@ -22,14 +22,14 @@ use crate::setup::{RestoreRequest, restore};
 use crate::testing::{SHOP, World};
 use crate::wallet::NotReady;
 
-fn draft() -> Draft<'static> {
-    Draft {
+fn payment_request() -> PaymentRequest<'static> {
+    PaymentRequest {
         amount: Some("10.00".into()),
         currency: Some("USD".into()),
         notification_url: Some(SHOP.into()),
         message: Some("".into()),
         merchant_transaction_id: Some("".into()),
-        ..Draft::default()
+        ..PaymentRequest::default()
     }
 }
 
@@ -80,9 +80,9 @@ async fn a_payment_whose_client_hung_up_is_announced_to_the_panel() {
     world.make_wallet().await;
     let gateway = &world.gateway;
     // The next address and the rate's row exist now, so the next payment only needs its write.
-    create::create(gateway, panel(), draft(), None).await.unwrap();
+    create::create(gateway, panel(), payment_request(), None).await.unwrap();
     let changes = gateway.signals.changes.subscribe();
-    hang_up(gateway, create::create(gateway, panel(), draft(), None)).await;
+    hang_up(gateway, create::create(gateway, panel(), payment_request(), None)).await;
     assert_eq!(
         gateway.store.read(|reader| reader.payments_count(&PaymentFilter::default())).unwrap(),
         2
@@ -129,7 +129,7 @@ async fn a_payment_whose_client_hung_up_counts_as_open() {
         notification_url_optional: false,
         notify_hosts: NotifyHosts::default(),
     };
-    let ask = || create::create(gateway, author.clone(), draft(), None);
+    let ask = || create::create(gateway, author.clone(), payment_request(), None);
     ask().await.unwrap();
 
     hang_up(gateway, ask()).await;
@@ -148,9 +148,12 @@ async fn an_address_taken_just_before_a_restore_is_not_given() {
     let world = World::new().await;
     world.make_wallet().await;
     let gateway = &world.gateway;
-    create::create(gateway, panel(), draft(), None).await.unwrap();
+    create::create(gateway, panel(), payment_request(), None).await.unwrap();
     let taken = async || {
-        create::insertion(gateway, panel(), draft(), None, gateway.time.now()).await.unwrap().0
+        create::insertion(gateway, panel(), payment_request(), None, gateway.time.now())
+            .await
+            .unwrap()
+            .0
     };
     let (early, late) = (taken().await, taken().await);
     let words = gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
@@ -167,7 +170,7 @@ async fn an_address_taken_just_before_a_restore_is_not_given() {
     let stored =
         || gateway.store.read(|reader| reader.payments(&PaymentFilter::default(), 10, 0)).unwrap();
     assert_eq!(stored().len(), 1);
-    create::create(gateway, panel(), draft(), None).await.unwrap();
+    create::create(gateway, panel(), payment_request(), None).await.unwrap();
     let mut indices: Vec<u32> = stored().iter().map(|row| row.derivation_index).collect();
     indices.sort_unstable();
     assert_eq!(indices, [0, 1_001], "a customer got a skipped address");

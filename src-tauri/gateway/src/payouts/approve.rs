@@ -89,12 +89,12 @@ impl Answered for ApproveError {
         match self {
             Self::NoSuchPayout(_) => Answer::not_found("There is no such payout"),
             Self::OfferExpired | Self::OfferRejected(_) => {
-                Answer::of(ErrorType::PayoutOfferExpired)
+                Answer::new(ErrorType::PayoutOfferExpired)
             }
-            Self::NotPending(_) => Answer::of(ErrorType::PayoutNotPending),
-            Self::RefundCoinsGone | Self::RefundedBefore => Answer::of(ErrorType::RefundCoinsGone),
-            Self::PaidBefore { .. } => Answer::of(ErrorType::PayoutPaidBefore),
-            Self::WalletNotReady(_) => Answer::of(ErrorType::WalletNotReady),
+            Self::NotPending(_) => Answer::new(ErrorType::PayoutNotPending),
+            Self::RefundCoinsGone | Self::RefundedBefore => Answer::new(ErrorType::RefundCoinsGone),
+            Self::PaidBefore { .. } => Answer::new(ErrorType::PayoutPaidBefore),
+            Self::WalletNotReady(_) => Answer::new(ErrorType::WalletNotReady),
             Self::Limit(refusals) => Answer::Fields(Self::limit_errors(refusals).into()),
             Self::Outbox(error) => error.answer(),
         }
@@ -128,7 +128,7 @@ const fn after(state: PayoutState) -> &'static str {
 pub struct Wake(Weak<Gateway>);
 
 impl Wake {
-    pub fn of(outbox: &Outbox<'_>) -> Self {
+    pub fn new(outbox: &Outbox<'_>) -> Self {
         Self(outbox.gateway_weak())
     }
 }
@@ -164,7 +164,7 @@ pub async fn approve(
         if approver.is_person {
             tx.audit(now, &approver.name, "payouts approve", &id.to_string())?;
         }
-        Ok((outbox.payout_record(&row), Wake::of(outbox)))
+        Ok((outbox.payout_record(&row), Wake::new(outbox)))
     });
     let (record, _woken) = commit.await?;
     Ok(record)

@@ -10,8 +10,8 @@ use tillgate_domain::payout::offer::{OfferTooLarge, OfferWorth};
 use tillgate_machine::field_errors::{Fault, FieldError};
 use tillgate_store::StoreError;
 
-use super::draft::{self, BTC, FIAT};
-use super::funding::{self, Permit};
+use super::cost::{self, Permit};
+use super::request::{self, BTC, FIAT};
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::rates::RateUnavailable;
@@ -74,23 +74,23 @@ pub async fn estimate(
             BTC,
             field_errors
                 .required(BTC, text)
-                .and_then(|text| draft::btc_amount(&mut field_errors, &text)),
+                .and_then(|text| request::btc_amount(&mut field_errors, &text)),
         ),
         EstimateAmount::Fiat(text) => {
             let text = field_errors.required(FIAT, text);
-            (FIAT, text.and_then(|text| draft::fiat_amount(&mut field_errors, &text, currency)))
+            (FIAT, text.and_then(|text| request::fiat_amount(&mut field_errors, &text, currency)))
         }
     };
     let network = gateway.network;
     let address =
-        request.address.map(|text| draft::payout_address(&mut field_errors, &text, network));
+        request.address.map(|text| request::payout_address(&mut field_errors, &text, network));
     let (Some(currency), Some(amount), []) = (currency, amount, field_errors.0.as_slice()) else {
         return Err(EstimateError::Invalid(field_errors.0));
     };
     let rate = gateway.market.rates.rate_for(currency, gateway.time.now())?.rate;
     let too_large =
         |why: OfferTooLarge| EstimateError::Invalid(vec![FieldError::told(field, &why)]);
-    let worth = OfferWorth::of(amount, rate, currency).map_err(too_large)?;
+    let worth = OfferWorth::at_rate(amount, rate, currency).map_err(too_large)?;
     if worth.amount_sats == 0 {
         return Err(EstimateError::Invalid(vec![FieldError::told(field, &Fault::NoSatoshi)]));
     }
@@ -98,22 +98,17 @@ pub async fn estimate(
     if gateway.store.read(|reader| gateway.is_ours(reader, &script))? {
         return Err(EstimateError::Invalid(vec![FieldError::told("address", &Fault::OwnAddress)]));
     }
-    let fee_rate = funding::fee_rate(gateway, &settings).await;
-    let funding = funding::funding_off_thread(
-        gateway,
-        &settings,
-        fee_rate,
-        (worth.amount_sats, script),
-        permit,
-    )
-    .await?;
-    let total = worth.total_minor(funding.network_fee_sats, rate, currency);
+    let fee_rate = cost::fee_rate(gateway, &settings).await;
+    let cost =
+        cost::cost_off_thread(gateway, &settings, fee_rate, (worth.amount_sats, script), permit)
+            .await?;
+    let total = worth.total_minor(cost.network_fee_sats, rate, currency);
     Ok(estimate_record(&Estimate {
         amount_sats: worth.amount_sats,
         currency,
         fiat_minor: worth.fiat_minor,
         fiat_total_minor: total.map_err(too_large)?,
-        network_fee_sats: funding.network_fee_sats,
+        network_fee_sats: cost.network_fee_sats,
         rate,
     }))
 }

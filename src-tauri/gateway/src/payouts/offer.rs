@@ -23,10 +23,10 @@ use tillgate_store::{Reader, StoreError};
 use tillgate_told::Sum;
 
 use super::approve::{self, Wake};
-use super::draft::{self, BTC, Draft, FIAT, Validated};
+use super::cost::{self, PayoutCost, Permit};
 use super::estimate::usual_script;
-use super::funding::{self, Funding, Permit};
 use super::limit;
+use super::request::{self, BTC, FIAT, PayoutRequest, Validated};
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox};
@@ -48,12 +48,12 @@ pub struct Requester {
 
 pub struct OfferRequest<'a> {
     pub requester: Requester,
-    pub draft: Draft<'a>,
+    pub payout: PayoutRequest<'a>,
     /// Whether the requester approves the offer at once.
     pub is_approved: bool,
     /// Its Idempotency-Key, if it has one.
     pub once: Option<Once>,
-    /// The permit for computing its funding. A repeated answer takes none.
+    /// The permit for computing its cost. A repeated answer takes none.
     pub permit: Permit,
     /// Whether to offer the payout although another copy of the wallet paid this address.
     pub again: bool,
@@ -119,11 +119,11 @@ impl Answered for OfferError {
     fn answer(&self) -> Answer<'_> {
         match self {
             Self::Invalid(field_errors) => Answer::Fields(field_errors.into()),
-            Self::KeyReused => Answer::of(ErrorType::IdempotencyKeyReused),
-            Self::PaidBefore { .. } => Answer::of(ErrorType::PayoutPaidBefore).at("again"),
+            Self::KeyReused => Answer::new(ErrorType::IdempotencyKeyReused),
+            Self::PaidBefore { .. } => Answer::new(ErrorType::PayoutPaidBefore).at("again"),
             Self::DiskNearlyFull(full) => full.answer(),
             Self::Rate(unavailable) => unavailable.answer(),
-            Self::WalletNotReady(_) => Answer::of(ErrorType::WalletNotReady),
+            Self::WalletNotReady(_) => Answer::new(ErrorType::WalletNotReady),
             Self::Entropy(_) => Answer::internal(),
             Self::Store(error) => error.answer(),
         }
@@ -195,23 +195,22 @@ pub async fn offer_along<A: Along>(
         return Ok(answer);
     }
     let settings = gateway.settings.snapshot();
-    let OfferRequest { requester, draft, is_approved, once, permit, again } = request;
+    let OfferRequest { requester, payout, is_approved, once, permit, again } = request;
     let validated =
-        draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
-    let known = funding::ours_is_known(gateway).await;
+        request::validate(payout, &settings.currencies, gateway.network, &requester.notify_hosts);
+    let known = cost::ours_is_known(gateway).await;
     let (judged, market) = judge(gateway, validated, along.is_refund(), &settings, now)?;
     known.map_err(OfferError::from)?;
     gateway.ready_wallet().map_err(OfferError::from)?;
     gateway.check_room().map_err(OfferError::from)?;
-    let fee_rate = funding::fee_rate(gateway, &settings).await;
+    let fee_rate = cost::fee_rate(gateway, &settings).await;
     let (amount_sats, script) = (judged.worth.amount_sats, judged.address.script.clone());
-    let funding =
-        funding::funding_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit)
-            .await?;
+    let cost =
+        cost::cost_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit).await?;
     let rate_id = gateway.market.rates.row_id(&gateway.store, judged.currency, &market).await?;
     let id = gateway.machine.entropy.id().map_err(OfferError::from)?;
     let field = judged.field;
-    let row = row(id, judged, market.rate, funding, (&requester, &settings), now)?;
+    let row = row(id, judged, market.rate, cost, (&requester, &settings), now)?;
     let insertion =
         Insertion { new: NewPayout { row, rate_id }, field, is_approved, once, again, along };
     let (offered, _woken) =
@@ -258,7 +257,7 @@ fn judge(
     // An amount in Bitcoin does not depend on the rate.
     let worth = match (validated.amount, validated.currency, &rate) {
         (Some(amount), Some(currency), Some(Ok(market))) => {
-            Some(OfferWorth::of(amount, market.rate, currency))
+            Some(OfferWorth::at_rate(amount, market.rate, currency))
         }
         (Some(OfferAmount::Btc(amount_sats)), _, _) => {
             Some(Ok(OfferWorth { amount_sats, fiat_minor: 0 }))
@@ -305,7 +304,7 @@ fn other_than_the_refund(
         (OfferAmount::Btc(_), _) => must_be(BTC, format_btc(refund_sats)),
         (OfferAmount::Fiat(minor), Some((currency, market))) => {
             let worth =
-                OfferWorth::of(OfferAmount::Btc(refund_sats), market.rate, currency).ok()?;
+                OfferWorth::at_rate(OfferAmount::Btc(refund_sats), market.rate, currency).ok()?;
             if worth.fiat_minor == minor {
                 None
             } else {
@@ -322,12 +321,12 @@ fn row(
     id: Id,
     judged: Judged,
     rate: Rate,
-    funding: Funding,
+    cost: PayoutCost,
     (requester, settings): (&Requester, &Settings),
     now: Timestamp,
 ) -> Result<PayoutRow, OfferError> {
     let Judged { worth, field, currency, address, comment, notification_url } = judged;
-    let total = worth.total_minor(funding.network_fee_sats, rate, currency);
+    let total = worth.total_minor(cost.network_fee_sats, rate, currency);
     let fiat_total_minor = total.map_err(|too_large: OfferTooLarge| {
         OfferError::Invalid(vec![FieldError::told(field, &too_large)])
     })?;
@@ -343,8 +342,8 @@ fn row(
         rate,
         fiat_minor: worth.fiat_minor,
         fiat_total_minor,
-        network_fee_sats: funding.network_fee_sats,
-        balance_short: funding.balance_short,
+        network_fee_sats: cost.network_fee_sats,
+        balance_short: cost.balance_short,
         key_id: requester.key_id,
         requested_by: requester.name.clone(),
         merchant_name: settings.merchant_name.clone(),
@@ -441,7 +440,7 @@ impl<A: Along> Insertion<A> {
         if let Some(once) = &self.once {
             once.store(tx, record.as_bytes(), now)?;
         }
-        let wake = self.is_approved.then(|| Wake::of(outbox));
+        let wake = self.is_approved.then(|| Wake::new(outbox));
         Ok((Offered::New { payout_id: row.id, record }, wake))
     }
 }

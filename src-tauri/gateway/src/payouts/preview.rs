@@ -16,10 +16,10 @@ use tillgate_store::twins::PaidByTwin;
 use tillgate_store::{Reader, StoreError};
 use tillgate_told::{Telling, Told};
 
-use super::draft::{self, BTC, FIAT};
+use super::cost::{self, PayoutFeeRate};
 use super::estimate::usual_script;
-use super::funding::{self, PayoutFeeRate};
 use super::limit;
+use super::request::{self, BTC, FIAT};
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::settings::Settings;
@@ -93,7 +93,7 @@ pub async fn preview(
         Ok(market) => (Some(market.rate), None),
         Err(unavailable) => (None, Some(unavailable.telling())),
     };
-    let fee_rate = funding::fee_rate(gateway, &settings).await;
+    let fee_rate = cost::fee_rate(gateway, &settings).await;
     gateway.store.read(|reader| {
         let (script, address_problem) = address(gateway, reader, request.address.as_deref())?;
         let (worth, mut amount_problem) = amount(&request, currency, rate);
@@ -155,34 +155,29 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn most_sats(&self, script: &Script) -> Result<u64, StoreError> {
-        funding::most_sats(self.reader, self.gateway, self.settings, self.fee_rate, script)
+        cost::most_sats(self.reader, self.gateway, self.settings, self.fee_rate, script)
     }
 
     fn add_fee(&self, preview: &mut Preview, script: &Script) -> Result<(), StoreError> {
         let Some(amount_sats) = preview.amount_sats else { return Ok(()) };
-        let funding = funding::funding(
+        let cost = cost::cost(
             self.reader,
             self.gateway,
             self.settings,
             self.fee_rate,
             (amount_sats, script),
         )?;
-        preview.network_fee_sats = Some(funding.network_fee_sats);
-        preview.balance_short = funding.balance_short;
-        let sums = (amount_sats, funding.network_fee_sats);
-        preview.takes_all_coins = funding::takes_all_coins(
-            self.reader,
-            self.gateway,
-            self.settings,
-            self.fee_rate,
-            sums,
-        )?;
+        preview.network_fee_sats = Some(cost.network_fee_sats);
+        preview.balance_short = cost.balance_short;
+        let sums = (amount_sats, cost.network_fee_sats);
+        preview.takes_all_coins =
+            cost::takes_all_coins(self.reader, self.gateway, self.settings, self.fee_rate, sums)?;
         if let (Some(rate), Some(fiat_minor)) = (preview.rate, preview.fiat_minor) {
             let worth = OfferWorth { amount_sats, fiat_minor };
             // A total too large for its type is left out; an offer would be refused with the
             // reason.
             preview.fiat_total_minor =
-                worth.total_minor(funding.network_fee_sats, rate, preview.currency).ok();
+                worth.total_minor(cost.network_fee_sats, rate, preview.currency).ok();
         }
         Ok(())
     }
@@ -198,7 +193,7 @@ fn address(
         return Ok((None, None));
     };
     let mut wrong = FieldErrors(Vec::new());
-    let Some(address) = draft::payout_address(&mut wrong, text, gateway.network) else {
+    let Some(address) = request::payout_address(&mut wrong, text, gateway.network) else {
         return Ok((None, first(wrong)));
     };
     if gateway.is_ours(reader, &address.script)? {
@@ -215,8 +210,8 @@ fn amount(
 ) -> (Option<Worth>, Option<Telling>) {
     let mut wrong = FieldErrors(Vec::new());
     let (field, amount) = match (&request.btc_amount, &request.fiat_amount) {
-        (Some(text), _) => (BTC, draft::btc_amount(&mut wrong, text)),
-        (None, Some(text)) => (FIAT, draft::fiat_amount(&mut wrong, text, Some(currency))),
+        (Some(text), _) => (BTC, request::btc_amount(&mut wrong, text)),
+        (None, Some(text)) => (FIAT, request::fiat_amount(&mut wrong, text, Some(currency))),
         (None, None) => return (None, None),
     };
     let Some(amount) = amount else { return (None, first(wrong)) };
@@ -227,7 +222,7 @@ fn amount(
             OfferAmount::Fiat(_) => (None, None),
         };
     };
-    match OfferWorth::of(amount, rate, currency) {
+    match OfferWorth::at_rate(amount, rate, currency) {
         Ok(worth) if worth.amount_sats == 0 => (None, told(field, &Fault::NoSatoshi)),
         Ok(OfferWorth { amount_sats, fiat_minor }) => {
             (Some(Worth { amount_sats, fiat_minor: Some(fiat_minor) }), None)

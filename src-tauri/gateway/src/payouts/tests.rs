@@ -13,7 +13,7 @@ use tillgate_store::notify_hosts::NotifyHosts;
 
 use super::approve::judge_state;
 use super::{
-    ApproveError, Approver, Draft, OfferError, OfferRequest, Offered, Permit, RejectError,
+    ApproveError, Approver, OfferError, OfferRequest, Offered, PayoutRequest, Permit, RejectError,
     Requester, approve, expire_due, offer, open_anomaly_of, reject,
 };
 use crate::access::idempotency::Once;
@@ -261,7 +261,7 @@ async fn a_refund_obeys_the_rules_of_every_payout() {
     world.set("dailyLimitBtc", "1").await;
     let in_euros = |address: &'static str| {
         let mut request = RefundRequest::of_staff(id, address, "cli:ann");
-        request.offer.draft.currency = Some("EUR".into());
+        request.offer.payout.currency = Some("EUR".into());
         request
     };
     assert!(matches!(
@@ -382,8 +382,8 @@ async fn refunded_coins_that_are_gone_are_deducted_down_to_zero() {
 async fn a_payout_of_the_same_sum_to_any_address_is_pointed_out_before_a_refund() {
     let (world, id) = with_late_coins(50_000).await;
     let mut asked = offer_of(None, Permit::none());
-    (asked.draft.btc_amount, asked.is_approved) = (Some("0.0005".into()), true);
-    asked.draft.address =
+    (asked.payout.btc_amount, asked.is_approved) = (Some("0.0005".into()), true);
+    asked.payout.address =
         Some("bcrt1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qzf4jry".into());
     let alike = offer(&world.gateway, asked).await.unwrap().payout_id();
     let refused = refund(&world.gateway, request(id, false)).await.unwrap_err();
@@ -401,18 +401,18 @@ async fn a_payout_of_the_same_sum_to_any_address_is_pointed_out_before_a_refund(
 }
 
 fn offer_of(once: Option<Once>, permit: Permit) -> OfferRequest<'static> {
-    let draft = Draft {
+    let payout = PayoutRequest {
         btc_amount: Some("0.001".into()),
         currency: Some("USD".into()),
         address: Some(ADDRESS.into()),
-        ..Draft::default()
+        ..PayoutRequest::default()
     };
     let requester = Requester {
         key_id: None,
         name: "cli:ann".to_owned(),
         notify_hosts: NotifyHosts::default(),
     };
-    OfferRequest { requester, draft, is_approved: false, once, permit, again: false }
+    OfferRequest { requester, payout, is_approved: false, once, permit, again: false }
 }
 
 #[tokio::test]
@@ -459,7 +459,7 @@ async fn a_skipped_address_of_our_own_is_refused_right_after_a_start() {
         let address =
             bitcoin::Address::from_script(script, bitcoin::Network::Regtest).unwrap().to_string();
         let mut request = offer_of(None, Permit::none());
-        request.draft.address = Some(address.into());
+        request.payout.address = Some(address.into());
         let refused = offer(&world.gateway, request).await;
         let Err(OfferError::Invalid(field_errors)) = refused else { panic!("{refused:?}") };
         assert!(field_errors[0].message.contains("one of this wallet's own"), "{field_errors:?}");

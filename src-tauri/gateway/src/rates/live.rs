@@ -67,7 +67,7 @@ impl RateSource for Live {
             };
             let fetched =
                 self.fetcher.get(&format!("{}{path}", self.base), rules.proxy.as_ref()).await?;
-            let quoted = fetched.text().and_then(|text| (self.site.read)(text, &rules.currencies));
+            let quoted = fetched.text().and_then(|text| (self.site.parse)(text, &rules.currencies));
             let quoted = quoted.map_err(|unreadable| SourceFailure {
                 why: unreadable.telling(),
                 kind: NoAnswer::Refused,

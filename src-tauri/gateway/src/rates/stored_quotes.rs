@@ -49,6 +49,6 @@ pub fn written(quotes: &[(Quote, Verdict)]) -> String {
 }
 
 /// Reads a stored certificate; empty if it cannot be read.
-pub fn read(stored: &str) -> Vec<Part> {
+pub fn parse(stored: &str) -> Vec<Part> {
     serde_json::from_str(stored).unwrap_or_default()
 }

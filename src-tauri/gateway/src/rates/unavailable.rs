@@ -15,6 +15,6 @@ pub struct RateUnavailable {
 
 impl Answered for RateUnavailable {
     fn answer(&self) -> Answer<'_> {
-        Answer::of(ErrorType::RateUnavailable)
+        Answer::new(ErrorType::RateUnavailable)
     }
 }

@@ -22,7 +22,7 @@ pub struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// Parses a body. An empty body has no fields.
-    pub fn read(body: &'a [u8]) -> Result<Self, CallError> {
+    pub fn parse(body: &'a [u8]) -> Result<Self, CallError> {
         let fields =
             if body.is_empty() { Ok(JsonObject::empty()) } else { JsonObject::parse(body) };
         match fields {

@@ -88,7 +88,7 @@ pub enum Change {
 
 /// The function that makes a call from the path's subject (an id, txid or address) and the body.
 #[derive(Debug, Clone, Copy)]
-enum Read {
+enum Parse {
     Ask(fn(&str, &mut Body<'_>) -> Question),
     Change(fn(&Gateway, &str, &mut Body<'_>) -> Result<Change, CallError>),
 }
@@ -100,34 +100,34 @@ pub struct Route {
     pub method: &'static str,
     /// The path below `/v2`, with the name of its subject in braces.
     pub path: &'static str,
-    read: Read,
+    parse: Parse,
 }
 
 /// Every call.
 pub static ROUTES: [Route; 11] = [
-    Route { method: "GET", path: "/sandbox", read: Read::Ask(|_, _| Question::Status) },
+    Route { method: "GET", path: "/sandbox", parse: Parse::Ask(|_, _| Question::Status) },
     Route {
         method: "GET",
         path: "/sandbox/addresses/{address}",
-        read: Read::Ask(|address, body| Question::Outputs { script: script_of(address, body) }),
+        parse: Parse::Ask(|address, body| Question::Outputs { script: script_of(address, body) }),
     },
-    Route { method: "POST", path: "/sandbox/payments/{payment_id}/pay", read: Read::Change(pay) },
+    Route { method: "POST", path: "/sandbox/payments/{payment_id}/pay", parse: Parse::Change(pay) },
     Route {
         method: "POST",
         path: "/sandbox/transactions/{txid}/replace",
-        read: Read::Change(replace),
+        parse: Parse::Change(replace),
     },
     Route {
         method: "POST",
         path: "/sandbox/transactions/{txid}/evict",
-        read: Read::Change(|_, txid, _| Ok(Change::Evict { txid: txid_of(txid)? })),
+        parse: Parse::Change(|_, txid, _| Ok(Change::Evict { txid: txid_of(txid)? })),
     },
-    Route { method: "POST", path: "/sandbox/blocks", read: Read::Change(mine) },
-    Route { method: "POST", path: "/sandbox/reorg", read: Read::Change(reorg) },
+    Route { method: "POST", path: "/sandbox/blocks", parse: Parse::Change(mine) },
+    Route { method: "POST", path: "/sandbox/reorg", parse: Parse::Change(reorg) },
     Route {
         method: "POST",
         path: "/sandbox/clock",
-        read: Read::Change(|_, _, body| {
+        parse: Parse::Change(|_, _, body| {
             Ok(Change::AdvanceClock {
                 seconds: body.whole("advanceSeconds", 0..=ADVANCE_MAX_SECONDS, None),
             })
@@ -136,10 +136,10 @@ pub static ROUTES: [Route; 11] = [
     Route {
         method: "PUT",
         path: "/sandbox/rates",
-        read: Read::Change(|_, _, body| Ok(Change::SetRates { rates: body.rates() })),
+        parse: Parse::Change(|_, _, body| Ok(Change::SetRates { rates: body.rates() })),
     },
-    Route { method: "POST", path: "/sandbox/send", read: Read::Change(send) },
-    Route { method: "PUT", path: "/sandbox/faults", read: Read::Change(faults) },
+    Route { method: "POST", path: "/sandbox/send", parse: Parse::Change(send) },
+    Route { method: "PUT", path: "/sandbox/faults", parse: Parse::Change(faults) },
 ];
 
 impl Route {
@@ -167,11 +167,11 @@ impl Route {
     ///
     /// # Errors
     /// The faults of the request.
-    pub fn read(&self, gateway: &Gateway, subject: &str, body: &[u8]) -> Result<Call, CallError> {
-        let mut body = Body::read(body)?;
-        let call = match self.read {
-            Read::Ask(read) => Call::Ask(read(subject, &mut body)),
-            Read::Change(read) => Call::Change(read(gateway, subject, &mut body)?),
+    pub fn parse(&self, gateway: &Gateway, subject: &str, body: &[u8]) -> Result<Call, CallError> {
+        let mut body = Body::parse(body)?;
+        let call = match self.parse {
+            Parse::Ask(parse) => Call::Ask(parse(subject, &mut body)),
+            Parse::Change(parse) => Call::Change(parse(gateway, subject, &mut body)?),
         };
         body.finish(call)
     }

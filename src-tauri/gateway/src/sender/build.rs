@@ -17,8 +17,8 @@ use tillgate_store::{Reader, StoreError, Tx};
 use tillgate_told::{Telling, Told as _};
 
 use super::chosen::{Chosen, seed};
+use super::double_payments::{Payable, coins_of, payable};
 use super::error::{SendError, Unsent};
-use super::held_back::{Payable, coins_of, payable};
 use super::instead::{self, Contested, Replaced};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::{Gateway, KeysRefused, Wait, WaitCause, Waits};
@@ -28,7 +28,9 @@ use crate::settlement::batches;
 use crate::settlement::twins::UnminedTwins;
 use crate::wallet::Wallet;
 use crate::wallet::WalletError;
-use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Funding, Payee, SpendableCoin};
+use crate::wallet::spend::{
+    self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin, UnsignedSpend,
+};
 
 /// Largest number of payouts considered for one transaction. More payouts do not fit into a
 /// transaction.
@@ -37,9 +39,9 @@ pub const QUEUE_MAX: u32 = 5_000;
 /// A signed and checked transaction, not stored yet.
 #[derive(Debug)]
 pub struct Signed {
-    pub draft: Draft,
+    pub spend: UnsignedSpend,
     pub tx: Transaction,
-    /// Sequence numbers of its payouts, in the order of the draft's payees.
+    /// Sequence numbers of its payouts, in the order of the spend's payees.
     pub payouts: Vec<i64>,
 }
 
@@ -59,7 +61,7 @@ pub fn prepare(
         })));
     }
     fail_points::pass(Point::ChooseBefore);
-    let queue = gateway.store.read(|reader| Queue::read(reader, settings))?;
+    let queue = gateway.store.read(|reader| Queue::load(reader, settings))?;
     let change = fresh_change(&wallet, queue.change_index)
         .map_err(|reason| Unsent::Obstacle(WaitCause::Other.because(&reason)))?;
     let funding = Funding {
@@ -114,11 +116,11 @@ struct Queue {
 }
 
 impl Queue {
-    fn read(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
+    fn load(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
         let change =
             reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        let (twins, tip_height) = (UnminedTwins::read(reader)?, reader.tip_height()?);
-        let coins = funds::spendable(reader, settings)?;
+        let (twins, tip_height) = (UnminedTwins::load(reader)?, reader.tip_height()?);
+        let coins = funds::spendable_coins(reader, settings)?;
         let (together, contested, waits) = (Vec::new(), Vec::new(), None);
         let mut queue =
             Self { together, contested, waits, coins, tip_height, change_index: change.1 };
@@ -134,7 +136,7 @@ impl Queue {
                     queue.coins.retain(|coin| {
                         !coins.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint)
                     });
-                    let replaced = Replaced::of(reader, &twins, &payout)?;
+                    let replaced = Replaced::load(reader, &twins, &payout)?;
                     queue.contested.push(Contested { payout, required, coins, replaced });
                 }
             }
@@ -155,26 +157,26 @@ fn choose_together(
         .map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats })
         .collect();
     let chosen = spend::choose_most(&payees, funding, seed(gateway.machine.entropy.as_ref())?);
-    let (draft, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
+    let (spend, places) = chosen.map_err(|error| Unsent::Obstacle(error.into()))?;
     let payouts =
         places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
-    let fee = funding.fee_for_inputs(&draft.inputs);
-    Ok(Chosen { draft, payouts, fee, cap: rate.cap })
+    let fee = funding.fee_for_inputs(&spend.inputs);
+    Ok(Chosen { spend, payouts, fee, cap: rate.cap })
 }
 
 /// Signs and checks a chosen transaction. Blocks.
 pub fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Wait> {
-    let Chosen { draft, payouts, fee, cap } = chosen;
+    let Chosen { spend, payouts, fee, cap } = chosen;
     let wallet = gateway.wallet.get().ok_or_else(|| WaitCause::Other.because(&Waits::NoWallet))?;
-    let tx = sign(gateway, &wallet, &draft, &fee, cap)?;
-    Ok(Signed { draft, tx, payouts })
+    let tx = sign(gateway, &wallet, &spend, &fee, cap)?;
+    Ok(Signed { spend, tx, payouts })
 }
 
 /// Reads the words, signs, wipes the words, and checks the signed transaction. Blocks.
 pub fn sign(
     gateway: &Gateway,
     wallet: &Wallet,
-    draft: &Draft,
+    spend: &UnsignedSpend,
     fee: &FeeWanted,
     cap: FeeRate,
 ) -> Result<Transaction, Wait> {
@@ -186,7 +188,7 @@ pub fn sign(
             return Err(Wait { cause: WaitCause::Keyring, reason });
         }
     };
-    let signed = spend::sign(draft, &words, &wallet.keychains);
+    let signed = spend::sign(spend, &words, &wallet.keychains);
     drop(words);
     let tx = signed.map_err(|error| {
         // The stored words belong to another wallet, so the sender must not read them again every
@@ -197,7 +199,7 @@ pub fn sign(
     })?;
     gateway.sending.note_keys_refused(None);
     fail_points::pass(Point::SignAfter);
-    if let Err(error) = spend::check(draft, &tx, &wallet.keychains, fee, cap) {
+    if let Err(error) = spend::check(spend, &tx, &wallet.keychains, fee, cap) {
         tracing::error!(%error, "a signed transaction did not pass its check and was discarded");
         return Err(WaitCause::Other.because(&Waits::NotPassed(error.to_string())));
     }
@@ -246,7 +248,7 @@ pub fn insert(
     let tx = outbox.tx;
     if tx.sender_hold()?.is_some()
         || !all_wait(tx, &signed.payouts)?
-        || !are_free(tx, &signed.draft, None)?
+        || !are_free(tx, &signed.spend, None)?
     {
         return Ok(None);
     }
@@ -265,11 +267,15 @@ fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whether a draft can be stored: its change index is the next one, and each coin is free. A free
+/// Whether a spend can be stored: its change index is the next one, and each coin is free. A free
 /// coin is still in its block and in no other batch; only an unmined twin may spend it. The batch's
 /// own coins are always free.
-pub fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
-    for coin in &draft.inputs {
+pub fn are_free(
+    tx: &Tx<'_>,
+    spend: &UnsignedSpend,
+    own_batch: Option<i64>,
+) -> Result<bool, StoreError> {
+    for coin in &spend.inputs {
         let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
         let batch = tx.live_batch_of_input(&coin.outpoint)?;
         let is_free = match batch {
@@ -287,7 +293,7 @@ pub fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bo
             return Ok(false);
         }
     }
-    let Some(change) = &draft.change else { return Ok(true) };
+    let Some(change) = &spend.change else { return Ok(true) };
     Ok(tx.keychain(Keychain::Internal)?.is_some_and(|(_, next_index)| next_index == change.index))
 }
 
@@ -311,22 +317,22 @@ pub fn store_version(
     by: Option<String>,
 ) -> Result<Txid, SendError> {
     let tx = outbox.tx;
-    let Signed { draft, tx: transaction, payouts } = signed;
+    let Signed { spend, tx: transaction, payouts } = signed;
     let outputs = payouts
         .iter()
         .enumerate()
-        .filter_map(|(number, seq)| Some((draft.payee_vout(number)?, *seq)));
+        .filter_map(|(number, seq)| Some((spend.payee_vout(number)?, *seq)));
     let version = NewVersion {
         tx: transaction.clone(),
         pays,
-        fee_sats: draft.fee_sats,
+        fee_sats: spend.fee_sats,
         vsize: transaction.weight().to_vbytes_ceil(),
         outputs: outputs.collect(),
         at: outbox.now,
         by,
     };
     let txid = tx.store_version(batch_seq, &version)?;
-    if let (Some(change), Some(vout)) = (&draft.change, draft.change_vout()) {
+    if let (Some(change), Some(vout)) = (&spend.change, spend.change_vout()) {
         tx.take_change_index()?;
         let coin = Coin {
             outpoint: OutPoint { txid, vout },

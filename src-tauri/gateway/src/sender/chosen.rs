@@ -4,12 +4,12 @@ use bitcoin::FeeRate;
 use tillgate_machine::entropy::Entropy;
 
 use super::error::SendError;
-use crate::wallet::spend::{Draft, FeeWanted, Seed};
+use crate::wallet::spend::{FeeWanted, Seed, UnsignedSpend};
 
 /// A chosen transaction, not signed yet.
 pub struct Chosen {
-    pub draft: Draft,
-    /// Sequence numbers of its payouts, in the order of the draft's payees.
+    pub spend: UnsignedSpend,
+    /// Sequence numbers of its payouts, in the order of the spend's payees.
     pub payouts: Vec<i64>,
     pub fee: FeeWanted,
     pub cap: FeeRate,

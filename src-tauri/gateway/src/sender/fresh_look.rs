@@ -10,7 +10,7 @@ use tillgate_told::Told as _;
 use super::pass::Sender;
 use crate::gateway::Waits;
 use crate::gateway::{Wait, WaitCause};
-use crate::wallet::spend::Draft;
+use crate::wallet::spend::UnsignedSpend;
 use crate::watcher::{WatchError, Watcher};
 
 /// Oldest look that is used to choose coins. A payment that another copy of the wallet sends after
@@ -32,19 +32,19 @@ impl Sender {
         watcher.look_soon().await.err().map(not_looked)
     }
 
-    /// Makes sure that the last look covers the coins and the change of a draft. Returns the reason
+    /// Makes sure that the last look covers the coins and the change of a spend. Returns the reason
     /// if signing must wait.
     pub async fn look_at_coins(
         &self,
         watcher: &Watcher,
-        draft: &Draft,
+        spend: &UnsignedSpend,
         since: Timestamp,
     ) -> Result<Option<Wait>, StoreError> {
         let gateway = &self.gateway;
         let Some(wallet) = gateway.wallet.get() else { return Ok(None) };
         let of = |keychain, index| wallet.keychains.script(keychain, index).ok();
         let mut scripts: Vec<_> =
-            draft.inputs.iter().filter_map(|coin| of(coin.keychain, coin.index)).collect();
+            spend.inputs.iter().filter_map(|coin| of(coin.keychain, coin.index)).collect();
         let (_, next_change) = gateway
             .store
             .read(|reader| reader.keychain(Keychain::Internal))?

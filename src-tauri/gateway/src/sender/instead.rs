@@ -12,8 +12,8 @@ use tillgate_store::twins::TwinRow;
 use tillgate_store::{Reader, StoreError};
 
 use super::chosen::{Chosen, seed};
+use super::double_payments::{inputs, with_twin_ancestors};
 use super::error::Unsent;
-use super::held_back::{inputs, with_twin_ancestors};
 use crate::funds::PayoutFeeRate;
 use crate::gateway::Waits;
 use crate::gateway::{Gateway, WaitCause};
@@ -42,7 +42,7 @@ pub struct Replaced {
 impl Replaced {
     /// The payout's twins in the mempool with their ancestors there, and the twins that spend
     /// outputs of these.
-    pub fn of(
+    pub fn load(
         reader: &Reader<'_>,
         twins: &UnminedTwins,
         payout: &PayoutRow,
@@ -156,15 +156,15 @@ pub fn choose(
     let with_theirs: Vec<SpendableCoin> = funding.optional.iter().chain(coins).copied().collect();
     let funding = Funding { required, fee, ..*funding };
     let seed = seed(gateway.machine.entropy.as_ref())?;
-    let draft = spend::choose(&payees, &funding, seed)
+    let spend = spend::choose(&payees, &funding, seed)
         .or_else(|_| spend::choose(&payees, &Funding { optional: &with_theirs, ..funding }, seed))
         .map_err(|error| Unsent::Obstacle(error.into()))?;
-    if fee.replaced_sats.is_some() && draft.fee_sats > payout.amount_sats {
+    if fee.replaced_sats.is_some() && spend.fee_sats > payout.amount_sats {
         return Err(Unsent::Waits(
-            WaitCause::PaidByCopy.because(&Waits::ReplacingCosts { fee_sats: draft.fee_sats }),
+            WaitCause::PaidByCopy.because(&Waits::ReplacingCosts { fee_sats: spend.fee_sats }),
         ));
     }
-    let fee = funding.fee_for_inputs(&draft.inputs);
+    let fee = funding.fee_for_inputs(&spend.inputs);
     // BIP125 may need a rate above `feeCapSatVb`.
-    Ok(Chosen { draft, payouts: vec![payout.seq], fee, cap: rate.cap.max(fee.rate) })
+    Ok(Chosen { spend, payouts: vec![payout.seq], fee, cap: rate.cap.max(fee.rate) })
 }

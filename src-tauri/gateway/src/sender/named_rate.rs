@@ -14,8 +14,8 @@ use tillgate_told::{Telling, Told};
 
 use super::build;
 use super::chosen::{Chosen, seed};
+use super::double_payments::{Payable, payable};
 use super::error::SendError;
-use super::held_back::{Payable, payable};
 use super::instead::Replaced;
 use super::pass::Sender;
 use super::replace::{Agreed, ReplaceError, may_sign};
@@ -151,13 +151,13 @@ fn choose_now(
     let settings = gateway.settings.snapshot();
     let (payout, required, replaced, optional, tip_height, change_index) =
         gateway.store.read(|reader| {
-            let (payout, twins) = (waiting(reader, id)?, UnminedTwins::read(reader)?);
-            let replaced = Replaced::of(reader, &twins, &payout)?;
+            let (payout, twins) = (waiting(reader, id)?, UnminedTwins::load(reader)?);
+            let replaced = Replaced::load(reader, &twins, &payout)?;
             let required = match payable(reader, &twins, &payout)? {
                 Payable::Spending(coins) => coins,
                 Payable::Waits(why) => return Err(NamedRateError::Obstacle(why.reason)),
             };
-            let mut optional = funds::spendable(reader, &settings)?;
+            let mut optional = funds::spendable_coins(reader, &settings)?;
             optional.retain(|coin| !required.iter().any(|it| it.outpoint == coin.outpoint));
             let change =
                 reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
@@ -174,16 +174,16 @@ fn choose_now(
         tip_height,
     };
     let payee = Payee { script: payout.script.clone(), amount_sats: payout.amount_sats };
-    let draft = spend::choose(&[payee], &funding, seed(gateway.machine.entropy.as_ref())?)
+    let spend = spend::choose(&[payee], &funding, seed(gateway.machine.entropy.as_ref())?)
         .map_err(|error| NamedRateError::Obstacle(error.telling()))?;
     let told = NamedRateFee {
-        fee_sats: draft.fee_sats,
-        vsize: draft.vsize,
+        fee_sats: spend.fee_sats,
+        vsize: spend.vsize,
         pays_sats: payout.amount_sats,
     };
     // To replace a twin may need a higher rate (BIP125).
-    let (fee, cap) = (funding.fee_for_inputs(&draft.inputs), fee_rate.max(funding.fee.rate));
-    Ok((Chosen { draft, payouts: vec![payout.seq], fee, cap }, told))
+    let (fee, cap) = (funding.fee_for_inputs(&spend.inputs), fee_rate.max(funding.fee.rate));
+    Ok((Chosen { spend, payouts: vec![payout.seq], fee, cap }, told))
 }
 
 fn check_agreed(fee: &NamedRateFee, agreed: Agreed) -> Result<(), ReplaceError> {

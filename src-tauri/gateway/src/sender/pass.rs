@@ -235,7 +235,7 @@ impl Sender {
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let chosen =
             tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::Interrupted)??;
-        if let Some(why) = self.look_at_coins(watcher, &chosen.draft, due_at).await? {
+        if let Some(why) = self.look_at_coins(watcher, &chosen.spend, due_at).await? {
             return Err(Unsent::Waits(why));
         }
         self.check_released()?;
@@ -264,7 +264,7 @@ impl Sender {
             if outbox.tx.sender_hold()?.is_some() || outbox.tx.twin_in_mempool()?.is_some() {
                 return Ok(failed);
             }
-            let twins = UnminedTwins::read(outbox.tx)?;
+            let twins = UnminedTwins::load(outbox.tx)?;
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
                 // A payout that a twin may pay does not fail.
                 if twins.paying(&payout).next().is_none() {

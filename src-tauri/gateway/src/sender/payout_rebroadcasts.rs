@@ -11,8 +11,8 @@ use tillgate_domain::time::Timestamp;
 use tillgate_store::batches::{Refusal, VersionRow};
 use tillgate_store::{Reader, StoreError, Tx};
 
+use super::double_payments;
 use super::error::SendError;
-use super::held_back;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settlement::batches;
@@ -89,7 +89,7 @@ impl PayoutRebroadcasts {
             .watched()
             .map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
         self.tried.insert(txid, Tried { looked_at, due_from: looked_at });
-        match gateway.store.read(|reader| held_back::package(reader, &txid))? {
+        match gateway.store.read(|reader| double_payments::package(reader, &txid))? {
             Some(package) => broadcast(gateway, txid, package).await,
             None => Ok(()),
         }
@@ -177,7 +177,7 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
         if let Some(version) = to_broadcast(reader, &versions)?
             && version.position == Position::Absent
             && (version.accepted_at.is_some() || !is_held)
-            && let Some(package) = held_back::package(reader, &version.txid)?
+            && let Some(package) = double_payments::package(reader, &version.txid)?
         {
             missing.insert(version.txid, package);
         }

@@ -118,7 +118,7 @@ impl Sender {
             }
             let is_unchanged =
                 kind.target(tx, id)?.is_some_and(|now| now.is_unchanged_since(&target));
-            if !is_unchanged || !build::are_free(tx, &signed.draft, Some(target.batch_seq))? {
+            if !is_unchanged || !build::are_free(tx, &signed.spend, Some(target.batch_seq))? {
                 return Err(ReplaceError::Stale);
             }
             let txid = build::store_version(
@@ -146,7 +146,7 @@ impl Sender {
         watcher: &Watcher,
     ) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
-        if let Some(why) = self.look_at_coins(watcher, &chosen.draft, since).await? {
+        if let Some(why) = self.look_at_coins(watcher, &chosen.spend, since).await? {
             return Err(ReplaceError::Unseen(why.reason));
         }
         self.gateway.store.read(may_sign)?;

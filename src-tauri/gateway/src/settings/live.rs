@@ -91,7 +91,7 @@ impl LiveSettings {
     /// [`SettingError::Unknown`].
     pub fn show(&self, name: &str) -> Result<SettingNow, SettingError> {
         let setting = Setting::named(name)?;
-        Ok(SettingNow::of(setting, &self.snapshot(), &self.defaults()))
+        Ok(SettingNow::new(setting, &self.snapshot(), &self.defaults()))
     }
 
     /// The defaults of this environment on its network.
@@ -104,7 +104,7 @@ impl LiveSettings {
     #[must_use]
     pub fn list(&self) -> Vec<SettingNow> {
         let (settings, defaults) = (self.snapshot(), self.defaults());
-        SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
+        SETTINGS.iter().map(|setting| SettingNow::new(setting, &settings, &defaults)).collect()
     }
 
     /// The settings as they would be with these values, each by its name; `None` for a default.
@@ -190,7 +190,7 @@ fn is_limit(name: &str) -> bool {
 }
 
 impl SettingNow {
-    fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
+    fn new(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
         let is_set =
             (setting.name == PasswordEntry::SETTING).then_some(settings.has_backend_password);
         Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults), is_set }

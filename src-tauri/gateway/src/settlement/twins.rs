@@ -215,7 +215,7 @@ pub fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError>
 pub struct UnminedTwins(Vec<TwinRow>);
 
 impl UnminedTwins {
-    pub fn read(reader: &Reader<'_>) -> Result<Self, StoreError> {
+    pub fn load(reader: &Reader<'_>) -> Result<Self, StoreError> {
         let tip_height = reader.tip_height()?;
         let mut twins = Vec::new();
         for twin in reader.unmined_twins(tip_height)? {

@@ -12,7 +12,7 @@ use tillgate_store::restore::{NewRestore, Restore};
 use super::error::SetupError;
 use crate::gateway::Gateway;
 use crate::wallet::words::{self as mnemonic, WordCount};
-use crate::wallet::{Descriptors, Wallet};
+use crate::wallet::{Descriptors, Wallet, mark};
 
 /// The act in the audit log by which a wallet of new words was made.
 pub const CREATED: &str = "wallet create";
@@ -78,7 +78,7 @@ pub async fn adopt(
     let descriptors = Descriptors::derive(&words, gateway.network, address_type)?;
     let other = Descriptors::derive(&words, gateway.network, address_type.other())?;
     let (now, actor) = (gateway.time.now(), actor.to_owned());
-    gateway.machine.data_dir.mark_wallet()?;
+    mark::write(&gateway.machine.data_dir)?;
     fail_points::pass(Point::WalletBefore);
     let made = gateway
         .store

@@ -63,7 +63,7 @@ pub enum Restored {
 impl Birthday {
     /// Reads a height or a date. A number beyond all heights of this century is taken for a date
     /// without hyphens, and refused.
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         if let Ok(height) = text.parse() {
             let is_height = text.bytes().all(|byte| byte.is_ascii_digit()) && height < HEIGHTS_END;
             return is_height.then_some(Self::Height(height));

@@ -70,7 +70,7 @@ struct Histories {
 }
 
 impl Histories {
-    fn read(sandbox: &Sandbox) -> (Self, Tip) {
+    fn load(sandbox: &Sandbox) -> (Self, Tip) {
         let changes = sandbox.changes_since(0, ALL).unwrap();
         let tip = tillgate_chain::sandbox::tip(changes.tip);
         let facts: BTreeMap<_, _> =
@@ -84,7 +84,7 @@ impl Histories {
     }
 
     /// All transactions that ever paid or spent a script.
-    fn of(&self, script: &Script) -> Vec<(&Txid, &TxFacts)> {
+    fn of_script(&self, script: &Script) -> Vec<(&Txid, &TxFacts)> {
         let touches = |tx: &Transaction| {
             tx.output.iter().any(|output| *output.script_pubkey == *script)
                 || tx.input.iter().any(|input| {
@@ -107,7 +107,7 @@ impl ChainWrapper for ByScript {
 
     fn look(&self, request: &LookRequest<'_>) -> Result<LookAnswer, ChainDown> {
         self.chain.tip()?;
-        let (histories, tip) = Histories::read(&self.sandbox);
+        let (histories, tip) = Histories::load(&self.sandbox);
         let scripts = request.scripts;
         let hot = self.hot(scripts.hot);
         let asks = self.asks.load(Ordering::SeqCst);
@@ -118,7 +118,7 @@ impl ChainWrapper for ByScript {
         let covered: HashSet<ScriptBuf> =
             first.iter().chain(&cold).map(|script| (**script).clone()).collect();
         for script in first.iter().chain(&cold) {
-            let history = histories.of(script);
+            let history = histories.of_script(script);
             let state = state(&history);
             if scripts.known.state(script).as_ref() == Some(&state)
                 || (history.is_empty() && scripts.known.state(script).is_none())

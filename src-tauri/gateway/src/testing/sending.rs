@@ -10,7 +10,7 @@ use tillgate_store::payouts::PayoutRow;
 
 use super::World;
 use super::stage::{Backend, Stage};
-use crate::payouts::{self, Draft, OfferRequest, Permit, Requester};
+use crate::payouts::{self, OfferRequest, PayoutRequest, Permit, Requester};
 use crate::sender::{Agreed, ReplaceError, Sender};
 use crate::watcher::Watcher;
 
@@ -113,7 +113,7 @@ impl World {
                 name: "cli:ann".to_owned(),
                 notify_hosts: NotifyHosts::default(),
             },
-            draft: Draft {
+            payout: PayoutRequest {
                 address: Some(row.address.clone().into()),
                 btc_amount: Some(format_btc(row.amount_sats).into()),
                 fiat_amount: None,

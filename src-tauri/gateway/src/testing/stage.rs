@@ -1,7 +1,7 @@
 //! A gateway over a sandbox's chain, through the backend under test. The customer, the miner and
 //! the clock are always the sandbox's.
 
-mod shown;
+mod synced_chain;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
 
-use self::shown::{Followed, NoticeReceiver, Shown};
+use self::synced_chain::{Followed, NoticeReceiver, SyncedChain};
 use super::World;
 use super::by_script::ByScript;
 use super::set_meanwhile::{SetMeanwhile, When};
@@ -123,13 +123,13 @@ impl Stage {
         let chain = Arc::clone(self.heard.as_ref().unwrap());
         let world = self.world.take().unwrap();
         let instance = Some(world.sandbox().identity());
-        let shown = Shown {
+        let synced = SyncedChain {
             chain: Arc::clone(&chain) as Arc<dyn Chain>,
             instance,
             followed: None,
             receiver: None,
         };
-        self.world = Some(world.with_chain(|_| Arc::new(shown)));
+        self.world = Some(world.with_chain(|_| Arc::new(synced)));
         (self, chain)
     }
 
@@ -313,7 +313,7 @@ impl Stage {
                 });
                 self.heard = Some(Arc::clone(&chain));
                 let instance = Some(sandbox.identity());
-                world.with_chain(|_| Arc::new(Shown { chain, instance, followed, receiver }))
+                world.with_chain(|_| Arc::new(SyncedChain { chain, instance, followed, receiver }))
             }
             (_, Some(_)) => {
                 let chosen = Arc::new(Configured::new(Network::Regtest, Handle::current()));
@@ -321,7 +321,7 @@ impl Stage {
                 self.wait(AT_LEISURE);
                 let instance = Some(sandbox.identity());
                 world.with_chain(|_| {
-                    Arc::new(Shown { chain: chosen, instance, followed, receiver: None })
+                    Arc::new(SyncedChain { chain: chosen, instance, followed, receiver: None })
                 })
             }
         });

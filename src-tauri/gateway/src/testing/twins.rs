@@ -24,7 +24,7 @@ pub fn twin_spending(
     let gateway = &world.gateway;
     let wallet = gateway.wallet.get().unwrap();
     let settings = gateway.settings.snapshot();
-    let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+    let coins = gateway.store.read(|reader| funds::spendable_coins(reader, &settings)).unwrap();
     let change = FreshChange { script: wallet.change.script(0).unwrap(), index: 0 };
     let funding = Funding {
         required,
@@ -34,9 +34,9 @@ pub fn twin_spending(
         address_type: wallet.keychains.address_type(),
         tip_height: 1,
     };
-    let draft = spend::choose(payees, &funding, [7; 32]).ok()?;
+    let spend = spend::choose(payees, &funding, [7; 32]).ok()?;
     let words = gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
-    Some(spend::sign(&draft, &words, &wallet.keychains).unwrap())
+    Some(spend::sign(&spend, &words, &wallet.keychains).unwrap())
 }
 
 /// A transaction of another copy that pays a payout with coins that no transaction of ours spends.

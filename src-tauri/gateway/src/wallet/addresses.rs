@@ -104,7 +104,7 @@ impl AddressPool {
         skipped: Vec<(u32, u32)>,
         skip: u32,
     ) -> Result<Self, WalletError> {
-        let keychain = KeychainAddresses::of(descriptor, network)?;
+        let keychain = KeychainAddresses::parse(descriptor, network)?;
         let first = keychain.derive(next_index)?;
         let dust_limit_sats = first.script.minimal_non_dust().to_sat();
         let known_ahead = usize::try_from(skip.saturating_add(KNOWN_AHEAD)).unwrap_or(usize::MAX);

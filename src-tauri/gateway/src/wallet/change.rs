@@ -35,7 +35,7 @@ impl ChangeScripts {
         skip: u32,
     ) -> Result<Self, WalletError> {
         let ahead = AtomicU32::new(skip.saturating_add(AHEAD));
-        let keychain = KeychainAddresses::of(descriptor, network)?;
+        let keychain = KeychainAddresses::parse(descriptor, network)?;
         let change = Self { keychain, known: RwLock::default(), ahead };
         change.derive_up_to(next_index)?;
         Ok(change)

@@ -29,7 +29,7 @@ pub struct KeychainAddresses {
 
 impl KeychainAddresses {
     /// Parses `wpkh([…]xpub/0/*)` or `tr([…]xpub/0/*)`, with any one step in the place of `0`.
-    pub fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
+    pub fn parse(descriptor: &str, network: Network) -> Result<Self, WalletError> {
         let descriptor: Descriptor<DescriptorPublicKey> =
             descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
         let (key, address_type) = match &descriptor {
@@ -101,8 +101,8 @@ mod tests {
         let (wpkh, tr) = (ours(AddressType::Bip84), ours(AddressType::Bip86));
         let unsigned = |descriptor: &str| descriptor.split('#').next().unwrap().to_owned();
         assert!(
-            KeychainAddresses::of(&wpkh, NETWORK).is_ok()
-                && KeychainAddresses::of(&tr, NETWORK).is_ok()
+            KeychainAddresses::parse(&wpkh, NETWORK).is_ok()
+                && KeychainAddresses::parse(&tr, NETWORK).is_ok()
         );
         for other in [
             String::new(),
@@ -116,7 +116,7 @@ mod tests {
             format!("sh({})", unsigned(&wpkh)),
             unsigned(&tr).replace("/*)", &format!("/*,pk({}))", "02".repeat(33))),
         ] {
-            let refused = KeychainAddresses::of(&other, NETWORK).err();
+            let refused = KeychainAddresses::parse(&other, NETWORK).err();
             assert!(matches!(refused, Some(WalletError::BadDescriptor)), "{other}");
         }
     }

@@ -32,9 +32,10 @@ impl OtherType {
 
     /// Keychain and index of a script. Derives the scripts that the look then needs beyond it.
     pub fn find(&self, script: &Script) -> Option<(Keychain, u32)> {
-        let found = |keychain| self.of(keychain).index_of(script).map(|index| (keychain, index));
+        let found =
+            |keychain| self.scripts(keychain).index_of(script).map(|index| (keychain, index));
         let (keychain, index) = found(Keychain::External).or_else(|| found(Keychain::Internal))?;
-        if let Err(error) = self.of(keychain).derive_up_to(index.saturating_add(1)) {
+        if let Err(error) = self.scripts(keychain).derive_up_to(index.saturating_add(1)) {
             tracing::error!(%error, index, "the scripts after a used index of the other type cannot be derived");
         }
         Some((keychain, index))
@@ -42,10 +43,10 @@ impl OtherType {
 
     /// The script of any index; `None` beyond the end of the keychain.
     pub fn script(&self, keychain: Keychain, index: u32) -> Option<ScriptBuf> {
-        self.of(keychain).script(index).ok()
+        self.scripts(keychain).script(index).ok()
     }
 
-    const fn of(&self, keychain: Keychain) -> &ChangeScripts {
+    const fn scripts(&self, keychain: Keychain) -> &ChangeScripts {
         match keychain {
             Keychain::External => &self.external,
             Keychain::Internal => &self.internal,

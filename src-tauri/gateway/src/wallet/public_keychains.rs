@@ -21,9 +21,9 @@ impl PublicKeychains {
     ///
     /// # Errors
     /// When they are not two ranged public descriptors of one type.
-    pub fn of(descriptors: Descriptors, network: Network) -> Result<Self, WalletError> {
-        let external = KeychainAddresses::of(&descriptors.external, network)?;
-        let internal = KeychainAddresses::of(&descriptors.internal, network)?;
+    pub fn parse(descriptors: Descriptors, network: Network) -> Result<Self, WalletError> {
+        let external = KeychainAddresses::parse(&descriptors.external, network)?;
+        let internal = KeychainAddresses::parse(&descriptors.internal, network)?;
         if external.address_type() != internal.address_type() {
             return Err(WalletError::BadDescriptor);
         }

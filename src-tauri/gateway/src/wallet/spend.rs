@@ -5,12 +5,10 @@
 //!
 //! Sizes are those after signing. ECDSA signatures are ground to a low R, so a signature has 71
 //! bytes with its sighash type; about one in a hundred is a byte shorter. So a transaction pays
-//! exactly its draft's fee, at the wanted rate or slightly more.
+//! exactly the fee of its unsigned spend, at the wanted rate or slightly more.
 
 mod build;
 mod check;
-mod coin;
-mod draft;
 mod error;
 mod estimate;
 mod fee;
@@ -19,14 +17,14 @@ mod payee;
 mod select;
 mod sign;
 mod size;
+mod spendable_coin;
 #[cfg(test)]
 mod tests;
+mod unsigned_spend;
 
 pub use build::{choose, choose_most, to_ourselves};
 pub use check::check;
-pub use coin::SpendableCoin;
-pub use draft::{Draft, Seed};
-pub use error::DraftError;
+pub use error::SpendError;
 pub use estimate::{fee_for_one, most};
 pub use fee::{FeeWanted, Paid};
 pub use funding::{FreshChange, Funding};
@@ -35,3 +33,5 @@ pub use select::MAX_ANCESTORS;
 pub use select::is_worth_spending;
 pub use sign::SignError;
 pub use sign::sign;
+pub use spendable_coin::SpendableCoin;
+pub use unsigned_spend::{Seed, UnsignedSpend};

@@ -14,7 +14,7 @@ fn loading_time_of_a_wallet_with_skipped_addresses() {
         Descriptors::derive(&Secret::new(words.to_string()), Network::Regtest, AddressType::Bip84)
             .unwrap();
     for skipped in [1_000, 11_000, 100_000] {
-        let keychains = PublicKeychains::of(descriptors.clone(), Network::Regtest).unwrap();
+        let keychains = PublicKeychains::parse(descriptors.clone(), Network::Regtest).unwrap();
         let begun = Instant::now();
         let wallet =
             Wallet::start(keychains, skipped, vec![(0, skipped - 1)], 1_000, 1_000).unwrap();

@@ -7,7 +7,7 @@ use bip39::Mnemonic;
 use zeroize::Zeroizing;
 
 use super::descriptor::WalletError;
-pub use reading::{BadWords, count, is_like_electrum, read};
+pub use reading::{BadWords, count, is_like_electrum, parse};
 use tillgate_machine::entropy::Entropy;
 use tillgate_machine::secrets::Secret;
 
@@ -23,7 +23,7 @@ pub enum WordCount {
 
 impl WordCount {
     /// The variant of a number of words.
-    pub const fn of(count: u32) -> Option<Self> {
+    pub const fn from_number(count: u32) -> Option<Self> {
         match count {
             12 => Some(Self::Twelve),
             24 => Some(Self::TwentyFour),
@@ -59,7 +59,7 @@ mod tests {
         for (count, many) in [(WordCount::Twelve, 12), (WordCount::TwentyFour, 24)] {
             let one = new(&SystemEntropy, count).unwrap();
             assert_eq!(one.reveal().split(' ').count(), many);
-            assert_eq!(read(one.reveal()).unwrap().reveal(), one.reveal());
+            assert_eq!(parse(one.reveal()).unwrap().reveal(), one.reveal());
             assert_ne!(one.reveal(), new(&SystemEntropy, count).unwrap().reveal());
         }
     }

@@ -132,7 +132,7 @@ impl AskedScripts {
     }
 
     /// The scripts due at `at` under the last tip, and the next part of the round.
-    pub fn read(
+    pub fn load(
         gateway: &Gateway,
         at: Timestamp,
         round: Round,

@@ -27,6 +27,7 @@ use super::asked_scripts::{AskedScripts, Round, SETTLED_AFTER};
 use super::batch_progress::{BatchProgress, PendingScripts};
 use super::error::WatchError;
 use super::lookahead::LookaheadRound;
+use super::reorg;
 use super::restored::{self, Scan, ScanProgress};
 use super::watch_list::{OurParts, OurTransactions};
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
@@ -121,7 +122,7 @@ pub fn take(
     let token = cursor
         .filter(|cursor| cursor.chain == chain && !begins_at_birth)
         .map(|cursor| cursor.token.as_slice());
-    let scan = restore.as_ref().map(|restore| Scan::of(gateway, restore)).transpose()?.flatten();
+    let scan = restore.as_ref().map(|restore| Scan::load(gateway, restore)).transpose()?.flatten();
     let asked = match &scan {
         Some(scan) => AskedScripts::all_of(scan.scripts()),
         None => asked(gateway, at, round, batch_progress)?,
@@ -270,7 +271,7 @@ fn asked(
 ) -> Result<AskedScripts, StoreError> {
     match gateway.backend.chain.sees() {
         Sees::Everything => Ok(AskedScripts::nothing()),
-        Sees::Scripts => AskedScripts::read(gateway, at, round, batch_progress),
+        Sees::Scripts => AskedScripts::load(gateway, at, round, batch_progress),
     }
 }
 
@@ -362,7 +363,7 @@ impl Effects {
         for facts in std::mem::take(&mut view.txs) {
             let facts = with_lost_reward(facts, &view.tip);
             let txid = facts.tx.compute_txid();
-            let found = ours.of(&facts, &txid)?;
+            let found = ours.parts_of(&facts, &txid)?;
             let facts = Arc::new(facts);
             let moves_coins = found.moves_coins();
             let OurParts { payments, change, spends, others, other_spends, .. } = found;
@@ -388,13 +389,8 @@ impl Effects {
     }
 
     /// Collects our transactions that this chain does not know, or not yet, and marks their
-    /// payments as affected. The backend names some of them, `unknown`. The others were in removed
-    /// blocks above `left_above`, or were ruled out by such blocks, and no answer of this look
-    /// reports them.
-    ///
-    /// Without this, such a transaction or its conflict would keep gaining confirmations until a
-    /// later answer. No answer comes if the script states are lost, or the server refuses to report
-    /// the script.
+    /// payments as affected. The backend names some of them, `unknown`. A reorganisation removed
+    /// the blocks of the others, which are above `left_above`.
     fn unknown(
         &mut self,
         reader: &Reader<'_>,
@@ -402,9 +398,7 @@ impl Effects {
         left_above: Option<u32>,
     ) -> Result<Vec<Txid>, StoreError> {
         if let Some(height) = left_above {
-            let mut seen = reader.transactions_decided_above(height)?;
-            seen.retain(|txid| !self.reports(txid));
-            unknown.append(&mut seen);
+            unknown.extend(reorg::unmined(reader, height, |txid| self.reports(txid))?);
         }
         for txid in &unknown {
             for seq in reader.payments_of_transaction(txid)? {

@@ -64,7 +64,7 @@ pub struct ScanProgress {
 
 impl Scan {
     /// The next scripts of both keychains; `None` if the backend sees every block.
-    pub fn of(gateway: &Gateway, restore: &Restore) -> Result<Option<Self>, WatchError> {
+    pub fn load(gateway: &Gateway, restore: &Restore) -> Result<Option<Self>, WatchError> {
         let (Sees::Scripts, Some(wallet)) = (gateway.backend.chain.sees(), gateway.wallet.get())
         else {
             return Ok(None);

@@ -105,7 +105,7 @@ impl<'a> OurTransactions<'a> {
     }
 
     /// The parts of a transaction that are ours, mostly found already by [`WatchList::concerns`].
-    pub fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<OurParts, StoreError> {
+    pub fn parts_of(&self, facts: &TxFacts, txid: &Txid) -> Result<OurParts, StoreError> {
         let found = self.found.borrow_mut().remove(txid);
         let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
         self.take_out_older(&mut found, facts, txid)?;

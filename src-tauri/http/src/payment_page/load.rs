@@ -41,11 +41,11 @@ pub async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
 pub fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
     gateway.store.read(|reader| {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
-        let came = Came::read(reader, &row)?;
+        let came = Came::load(reader, &row)?;
         Ok(Some(view_of(gateway, &row, Some(came))))
     })
 }
 
 fn view_of(gateway: &Gateway, row: &PaymentRow, came: Option<Came>) -> View {
-    View::of(row, came, gateway.time.now(), gateway.environment, &gateway.settings.snapshot())
+    View::new(row, came, gateway.time.now(), gateway.environment, &gateway.settings.snapshot())
 }

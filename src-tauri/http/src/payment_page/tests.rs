@@ -278,7 +278,7 @@ async fn the_page_says_stop_while_the_money_is_taken_back() {
         PaymentRow { payment: world.reload_payment(&payment.payment.id).payment, ..with_redirect };
     let settings = world.gateway.settings.snapshot();
     let view =
-        View::of(&attacked, None, world.gateway.time.now(), world.gateway.environment, &settings);
+        View::new(&attacked, None, world.gateway.time.now(), world.gateway.environment, &settings);
     assert_eq!(
         (view.state, view.redirect),
         (PageState::TakingBack, None),

@@ -44,7 +44,10 @@ pub enum Refund {
 
 impl Refund {
     /// The question of a payment's anomalies. One that waits for an answer comes first.
-    fn of(reader: &Reader<'_>, anomalies: &[AnomalyRow]) -> Result<Option<Self>, StoreError> {
+    fn from_anomalies(
+        reader: &Reader<'_>,
+        anomalies: &[AnomalyRow],
+    ) -> Result<Option<Self>, StoreError> {
         if anomalies.iter().any(AnomalyRow::awaits_answer) {
             return Ok(Some(Self::Asked));
         }
@@ -135,7 +138,7 @@ pub struct Came {
 
 impl Came {
     /// Reads all transactions of the payment, whose number has no limit.
-    pub fn read(reader: &Reader<'_>, row: &PaymentRow) -> Result<Self, StoreError> {
+    pub fn load(reader: &Reader<'_>, row: &PaymentRow) -> Result<Self, StoreError> {
         let receipts = reader.receipts(row.seq)?;
         let there = || receipts.iter().filter(|receipt| !receipt.gone);
         let is_reversal = |kind, resolution| {
@@ -150,7 +153,7 @@ impl Came {
                 .fold(0, |sum, receipt: &Receipt| sum.saturating_add(receipt.amount_sats)),
             has_uncounted: there().any(|receipt| receipt.counted_sats < receipt.amount_sats),
             taken_back_sats: reversal.map(|row| row.anomaly.paid_sats),
-            refund: Refund::of(reader, &anomalies)?,
+            refund: Refund::from_anomalies(reader, &anomalies)?,
         })
     }
 }
@@ -174,7 +177,7 @@ pub struct Payable {
 impl View {
     /// The page of a payment at `now`. `came` is `None` if the state needs no coins, or if the
     /// database is too busy to read them.
-    pub fn of(
+    pub fn new(
         row: &PaymentRow,
         came: Option<Came>,
         now: Timestamp,
@@ -185,7 +188,7 @@ impl View {
         let refund = came.as_ref().and_then(|came| came.refund.clone());
         let state = match payment.state {
             PaymentState::New | PaymentState::Underpaid if now < payment.expires_at => {
-                PageState::Payable(Payable::of(row, now))
+                PageState::Payable(Payable::new(row, now))
             }
             PaymentState::New if payment.is_cancelled() => PageState::Cancelled,
             PaymentState::New | PaymentState::Underpaid => PageState::TimeUp,
@@ -262,7 +265,7 @@ impl PageState {
 }
 
 impl Payable {
-    fn of(row: &PaymentRow, now: Timestamp) -> Self {
+    fn new(row: &PaymentRow, now: Timestamp) -> Self {
         let payment = &row.payment;
         let amount_sats = payment.asked_sats();
         let left_ms = payment.expires_at.ms().saturating_sub(now.ms());

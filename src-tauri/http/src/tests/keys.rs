@@ -33,7 +33,7 @@ async fn make(shop: &Shop, name: &str, own: bool, hosts: &[&str]) -> String {
         permissions: "full".parse().unwrap(),
         notification_url_optional: false,
         own_only: own,
-        notify_hosts: tillgate_store::notify_hosts::NotifyHosts::read(&hosts).unwrap(),
+        notify_hosts: tillgate_store::notify_hosts::NotifyHosts::parse(&hosts).unwrap(),
     };
     make_key_of(&shop.world.gateway.access.keys, request).await
 }

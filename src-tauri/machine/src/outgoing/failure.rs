@@ -63,7 +63,7 @@ pub fn failure(error: &legacy::Error, url: &str) -> Failure {
 fn known(error: &(dyn Error + 'static), host: &str) -> Option<Failure> {
     let insecure = |error: &rustls::Error| Failure::Insecure {
         host: host.to_owned(),
-        fault: TlsFault::of(error),
+        fault: TlsFault::from_error(error),
     };
     if let Some(proxy) = error.downcast_ref::<ProxyError>() {
         return Some(Failure::NoWay(proxy.to_string()));

@@ -91,13 +91,13 @@ impl Proxy {
     ) -> Result<TcpStream, ProxyError> {
         let request = request(target)?;
         stream.write_all(&[VERSION, 1, NO_AUTHENTICATION]).await?;
-        match read::<2>(&mut stream).await? {
+        match read_array::<2>(&mut stream).await? {
             [VERSION, NO_AUTHENTICATION] => {}
             [VERSION, _] => return Err(ProxyError::WantsPassword),
             _ => return Err(ProxyError::NotSocks),
         }
         stream.write_all(&request).await?;
-        let [version, reply, _, kind] = read::<4>(&mut stream).await?;
+        let [version, reply, _, kind] = read_array::<4>(&mut stream).await?;
         if version != VERSION {
             return Err(ProxyError::NotSocks);
         }
@@ -108,7 +108,7 @@ impl Proxy {
         let length = match kind {
             IPV4 => 4,
             IPV6 => 16,
-            NAME => usize::from(read::<1>(&mut stream).await?[0]),
+            NAME => usize::from(read_array::<1>(&mut stream).await?[0]),
             _ => return Err(ProxyError::NotSocks),
         };
         stream.read_exact(&mut vec![0; length + 2]).await?;
@@ -172,7 +172,7 @@ fn request(target: &Uri) -> Result<Vec<u8>, ProxyError> {
     Ok(request)
 }
 
-async fn read<const N: usize>(stream: &mut TcpStream) -> io::Result<[u8; N]> {
+async fn read_array<const N: usize>(stream: &mut TcpStream) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     stream.read_exact(&mut bytes).await?;
     Ok(bytes)
@@ -240,6 +240,6 @@ mod tests {
         let proxy: Proxy = "socks5h://127.0.0.1:9050".parse().unwrap();
         let mut stream =
             proxy.through(stream, &"http://node.onion:28332".parse().unwrap()).await.unwrap();
-        assert_eq!(&read::<5>(&mut stream).await.unwrap(), b"hello");
+        assert_eq!(&read_array::<5>(&mut stream).await.unwrap(), b"hello");
     }
 }

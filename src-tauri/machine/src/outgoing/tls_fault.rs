@@ -47,9 +47,11 @@ pub enum CertificateFault {
 }
 
 impl TlsFault {
-    pub fn of(error: &Error) -> Self {
+    pub fn from_error(error: &Error) -> Self {
         match error {
-            Error::InvalidCertificate(error) => Self::Certificate(CertificateFault::of(error)),
+            Error::InvalidCertificate(error) => {
+                Self::Certificate(CertificateFault::from_error(error))
+            }
             Error::InvalidMessage(_) => Self::NoTls,
             Error::PeerIncompatible(_)
             | Error::AlertReceived(
@@ -61,12 +63,12 @@ impl TlsFault {
 
     /// The TLS fault in `error`, if TLS caused it.
     pub fn behind(error: &io::Error) -> Option<Self> {
-        error.get_ref()?.downcast_ref().map(Self::of)
+        error.get_ref()?.downcast_ref().map(Self::from_error)
     }
 }
 
 impl CertificateFault {
-    fn of(error: &C) -> Self {
+    fn from_error(error: &C) -> Self {
         match error {
             C::Expired | C::ExpiredContext { .. } => Self::Expired,
             C::NotValidYet | C::NotValidYetContext { .. } => Self::NotValidYet,

@@ -95,7 +95,7 @@ impl EncryptedFile {
                 "the passphrase of the secrets file is empty: set TILLGATE_PASSPHRASE".to_owned(),
             ));
         }
-        match read(file)? {
+        match load(file)? {
             Some(sealed) => Self::unseal(file, sealed, passphrase, installation, environment),
             None => Self::create(file, passphrase, installation, environment),
         }
@@ -163,7 +163,7 @@ impl EncryptedFile {
 
     fn secrets(&self) -> Result<Secrets, SecretError> {
         let sealed =
-            read(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
+            load(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
         if sealed.header != self.header {
             return Err(wrong(
                 &self.file,
@@ -259,7 +259,7 @@ impl Header {
 }
 
 /// Reads and parses the file; `None` if there is no file.
-fn read(file: &Path) -> Result<Option<Sealed>, SecretError> {
+fn load(file: &Path) -> Result<Option<Sealed>, SecretError> {
     let text = private_file::read(file).map_err(|error| failed(file, "cannot be read", &error))?;
     let sealed = |text: Zeroizing<String>| serde_json::from_str(&text);
     text.map(sealed)

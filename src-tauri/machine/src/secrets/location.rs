@@ -60,7 +60,7 @@ enum Location {
 
 impl Coins {
     /// The coins of an environment; `is_sandbox` tells whether its chain is the sandbox's.
-    pub const fn of(environment: Environment, is_sandbox: bool) -> Self {
+    pub const fn in_environment(environment: Environment, is_sandbox: bool) -> Self {
         match environment {
             Environment::Production => Self::Production,
             Environment::Test if is_sandbox => Self::Sandbox,

@@ -24,7 +24,7 @@ impl PlainFile {
         Self { file, changing: Mutex::new(()) }
     }
 
-    fn read(&self) -> Result<BTreeMap<String, String>, SecretError> {
+    fn load(&self) -> Result<BTreeMap<String, String>, SecretError> {
         let text = private_file::read(&self.file).map_err(|error| {
             SecretError(format!("{} cannot be read: {error}", self.file.display()))
         })?;
@@ -44,7 +44,7 @@ impl PlainFile {
 
 impl SecretStore for PlainFile {
     fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
-        let mut secrets = self.read()?;
+        let mut secrets = self.load()?;
         let found = secrets.remove(purpose.as_str()).map(Secret::new);
         secrets.values_mut().for_each(Zeroize::zeroize);
         Ok(found)
@@ -52,7 +52,7 @@ impl SecretStore for PlainFile {
 
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
         let _one_at_a_time = self.changing.lock();
-        let mut secrets = self.read()?;
+        let mut secrets = self.load()?;
         if let Some(mut old) =
             secrets.insert(purpose.as_str().to_owned(), secret.reveal().to_owned())
         {

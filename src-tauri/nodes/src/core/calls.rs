@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastRefusal, MempoolEntry, SandboxError};
 
 use super::fault::CoreFault;
-use super::shown::Shown;
+use super::node_view::NodeView;
 
 /// Why a call failed.
 pub(crate) struct Refusal {
@@ -29,37 +29,37 @@ impl From<SandboxError> for Refusal {
 type Answer = Result<Value, Refusal>;
 
 /// Answers one call; `now_ms` is the time at which a broadcast enters the mempool.
-pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>, now_ms: i64) -> Answer {
-    if let Some(CoreFault::Warmup) = shown.fault {
+pub(super) fn answer(method: &str, params: &[Value], view: &NodeView<'_>, now_ms: i64) -> Answer {
+    if let Some(CoreFault::Warmup) = view.fault {
         return Err(Refusal::new(-28, "Verifying blocks…"));
     }
-    if let Some(CoreFault::Refuses { calls, words }) = shown.fault
+    if let Some(CoreFault::Refuses { calls, words }) = view.fault
         && method.starts_with(calls)
     {
         return Err(Refusal::new(-26, *words));
     }
     match method {
-        "getblockchaininfo" => blockchain_info(shown),
+        "getblockchaininfo" => blockchain_info(view),
         "getbestblockhash" => {
-            let height = shown.height()?;
-            block_hash(shown, &json!(height))
+            let height = view.height()?;
+            block_hash(view, &json!(height))
         }
-        "getblockhash" => block_hash(shown, at(params, 0)),
-        "getblockheader" => block_header(shown, params),
-        "getblock" => block(shown, params),
-        "getmempoolinfo" => mempool_info(shown),
-        "getnetworkinfo" => Ok(network_info(shown)),
-        "getrawmempool" => raw_mempool(shown),
-        "getrawtransaction" => raw_transaction(shown, params),
-        "getmempoolentry" => Ok(entry(shown, txid(params)?)?.1),
+        "getblockhash" => block_hash(view, at(params, 0)),
+        "getblockheader" => block_header(view, params),
+        "getblock" => block(view, params),
+        "getmempoolinfo" => mempool_info(view),
+        "getnetworkinfo" => Ok(network_info(view)),
+        "getrawmempool" => raw_mempool(view),
+        "getrawtransaction" => raw_transaction(view, params),
+        "getmempoolentry" => Ok(entry(view, txid(params)?)?.1),
         "getmempoolancestors" => {
-            let (entry, _) = entry(shown, txid(params)?)?;
+            let (entry, _) = entry(view, txid(params)?)?;
             Ok(json!(entry.ancestors))
         }
-        "gettxspendingprevout" => spending(shown, params),
-        "gettxout" => tx_out(shown, params),
-        "sendrawtransaction" => send(shown, params, now_ms),
-        "estimatesmartfee" => estimate(shown),
+        "gettxspendingprevout" => spending(view, params),
+        "gettxout" => tx_out(view, params),
+        "sendrawtransaction" => send(view, params, now_ms),
+        "estimatesmartfee" => estimate(view),
         _ => Err(Refusal::new(-32_601, "Method not found")),
     }
 }
@@ -68,9 +68,9 @@ fn at(params: &[Value], index: usize) -> &Value {
     params.get(index).unwrap_or(&Value::Null)
 }
 
-fn blockchain_info(shown: &Shown<'_>) -> Answer {
-    let height = shown.height()?;
-    let genesis_of = match shown.fault {
+fn blockchain_info(view: &NodeView<'_>) -> Answer {
+    let height = view.height()?;
+    let genesis_of = match view.fault {
         Some(CoreFault::OtherNetwork(network)) => *network,
         _ => Network::Regtest,
     };
@@ -81,7 +81,7 @@ fn blockchain_info(shown: &Shown<'_>) -> Answer {
         Network::Testnet4 => "testnet4",
         Network::Regtest => "regtest",
     };
-    let ahead = match shown.fault {
+    let ahead = match view.fault {
         Some(CoreFault::HeadersAhead(ahead)) => *ahead,
         _ => 0,
     };
@@ -89,14 +89,14 @@ fn blockchain_info(shown: &Shown<'_>) -> Answer {
         "chain": chain,
         "blocks": height,
         "headers": height.saturating_add(ahead),
-        "bestblockhash": block_hash(shown, &json!(height))?,
-        "initialblockdownload": shown.fault == Some(&CoreFault::InitialBlockDownload),
-        "chainwork": work(shown, height)?,
+        "bestblockhash": block_hash(view, &json!(height))?,
+        "initialblockdownload": view.fault == Some(&CoreFault::InitialBlockDownload),
+        "chainwork": work(view, height)?,
         "pruned": false,
         "warnings": [],
     });
     if let (Some(CoreFault::Pruned(below) | CoreFault::Boasts(below)), Some(fields)) =
-        (shown.fault, info.as_object_mut())
+        (view.fault, info.as_object_mut())
     {
         fields.insert("pruned".to_owned(), json!(true));
         fields.insert("pruneheight".to_owned(), json!(below));
@@ -104,69 +104,69 @@ fn blockchain_info(shown: &Shown<'_>) -> Answer {
     Ok(info)
 }
 
-fn network_info(shown: &Shown<'_>) -> Value {
-    let (connections, is_off) = match shown.fault {
+fn network_info(view: &NodeView<'_>) -> Value {
+    let (connections, is_off) = match view.fault {
         Some(CoreFault::Alone { is_switched_off, .. }) => (0, *is_switched_off),
         _ => (8, false),
     };
     json!({
         "version": 310_000,
         "subversion": "/Tillgate's sandbox:0.1.0/",
-        "localrelay": shown.fault != Some(&CoreFault::BlocksOnly),
+        "localrelay": view.fault != Some(&CoreFault::BlocksOnly),
         "networkactive": !is_off,
         "connections": connections,
     })
 }
 
 /// The chain's work up to a height. A block on regtest adds two hashes.
-fn work(shown: &Shown<'_>, height: u32) -> Result<String, SandboxError> {
+fn work(view: &NodeView<'_>, height: u32) -> Result<String, SandboxError> {
     let done = u64::from(height).saturating_add(1).saturating_mul(2);
-    Ok(match shown.fault {
-        Some(CoreFault::Boasts(_)) if height == shown.height()? => "f".repeat(30) + &"0".repeat(34),
+    Ok(match view.fault {
+        Some(CoreFault::Boasts(_)) if height == view.height()? => "f".repeat(30) + &"0".repeat(34),
         Some(CoreFault::Boasts(_)) => "0".repeat(64),
         _ => format!("{done:064x}"),
     })
 }
 
-fn block_hash(shown: &Shown<'_>, height: &Value) -> Answer {
+fn block_hash(view: &NodeView<'_>, height: &Value) -> Answer {
     let height = height
         .as_i64()
         .ok_or_else(|| Refusal::new(-3, "JSON value is not of expected type number"))?;
-    let found = u32::try_from(height).ok().map(|height| shown.block(height)).transpose()?.flatten();
+    let found = u32::try_from(height).ok().map(|height| view.block(height)).transpose()?.flatten();
     let block = found.ok_or_else(|| Refusal::new(-8, "Block height out of range"))?;
     Ok(json!(block.block_hash()))
 }
 
-fn height_of(shown: &Shown<'_>, params: &[Value]) -> Result<u32, Refusal> {
+fn height_of(view: &NodeView<'_>, params: &[Value]) -> Result<u32, Refusal> {
     let hash = at(params, 0).as_str().and_then(|text| text.parse().ok());
     let hash = hash.ok_or_else(|| Refusal::new(-8, "blockhash must be of length 64"))?;
-    shown.height_of(hash)?.ok_or_else(|| Refusal::new(-5, "Block not found"))
+    view.height_of(hash)?.ok_or_else(|| Refusal::new(-5, "Block not found"))
 }
 
-fn block_header(shown: &Shown<'_>, params: &[Value]) -> Answer {
-    let height = height_of(shown, params)?;
-    let block = shown.block(height)?.ok_or_else(|| Refusal::new(-5, "Block not found"))?;
+fn block_header(view: &NodeView<'_>, params: &[Value]) -> Answer {
+    let height = height_of(view, params)?;
+    let block = view.block(height)?.ok_or_else(|| Refusal::new(-5, "Block not found"))?;
     if at(params, 1) == &json!(false) {
         return Ok(json!(serialize_hex(&block.header)));
     }
     Ok(json!({
         "hash": block.block_hash(),
-        "confirmations": shown.height()?.saturating_sub(height).saturating_add(1),
+        "confirmations": view.height()?.saturating_sub(height).saturating_add(1),
         "height": height,
         "time": block.header.time,
-        "chainwork": work(shown, height)?,
+        "chainwork": work(view, height)?,
         "previousblockhash": block.header.prev_blockhash,
     }))
 }
 
-fn block(shown: &Shown<'_>, params: &[Value]) -> Answer {
-    let height = height_of(shown, params)?;
-    if matches!(shown.fault, Some(CoreFault::Pruned(below)) if height < *below) {
+fn block(view: &NodeView<'_>, params: &[Value]) -> Answer {
+    let height = height_of(view, params)?;
+    if matches!(view.fault, Some(CoreFault::Pruned(below)) if height < *below) {
         return Err(Refusal::new(-1, "Block not available (pruned data)"));
     }
-    let block = shown.block(height)?.ok_or_else(|| Refusal::new(-5, "Block not found"))?;
+    let block = view.block(height)?.ok_or_else(|| Refusal::new(-5, "Block not found"))?;
     match at(params, 1).as_u64() {
-        Some(0) => Ok(json!(serialize_hex(&shown.told(block)))),
+        Some(0) => Ok(json!(serialize_hex(&view.told(block)))),
         Some(1) => {
             let txids: Vec<Txid> = block.txdata.iter().map(Transaction::compute_txid).collect();
             Ok(json!({ "hash": block.block_hash(), "height": height, "tx": txids }))
@@ -175,13 +175,13 @@ fn block(shown: &Shown<'_>, params: &[Value]) -> Answer {
     }
 }
 
-fn mempool_info(shown: &Shown<'_>) -> Answer {
+fn mempool_info(view: &NodeView<'_>) -> Answer {
     // Core writes amounts in BTC as numbers with eight decimals.
     let min: Value =
         serde_json::from_str("0.00001000").map_err(|error| Refusal::new(-1, error.to_string()))?;
     Ok(json!({
-        "loaded": shown.fault != Some(&CoreFault::MempoolLoading),
-        "size": shown.mempool()?.len(),
+        "loaded": view.fault != Some(&CoreFault::MempoolLoading),
+        "size": view.mempool()?.len(),
         "mempoolminfee": min,
         "minrelaytxfee": min,
         "incrementalrelayfee": min,
@@ -190,8 +190,8 @@ fn mempool_info(shown: &Shown<'_>) -> Answer {
 
 /// Ignores the parameters: the gateway always calls with `verbose` false and `mempool_sequence`
 /// true.
-fn raw_mempool(shown: &Shown<'_>) -> Answer {
-    let (txids, next) = shown.numbered_mempool()?;
+fn raw_mempool(view: &NodeView<'_>) -> Answer {
+    let (txids, next) = view.numbered_mempool()?;
     Ok(json!({ "txids": txids, "mempool_sequence": next }))
 }
 
@@ -202,12 +202,12 @@ fn txid(params: &[Value]) -> Result<Txid, Refusal> {
 
 /// The node has no `txindex`: it finds only transactions of the mempool, and of a block that the
 /// call names.
-fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn raw_transaction(view: &NodeView<'_>, params: &[Value]) -> Answer {
     if let Some(hash) = at(params, 2).as_str() {
         let txid = txid(params)?;
-        let block = block(shown, &[json!(hash), json!(0)])?;
+        let block = block(view, &[json!(hash), json!(0)])?;
         let block = block.as_str().and_then(|hex| deserialize_hex::<Block>(hex).ok());
-        let ids = self::block(shown, &[json!(hash), json!(1)])?;
+        let ids = self::block(view, &[json!(hash), json!(1)])?;
         let place =
             ids["tx"].as_array().and_then(|ids| ids.iter().position(|id| *id == json!(txid)));
         let found = block.zip(place).and_then(|(block, place)| block.txdata.get(place).cloned());
@@ -215,7 +215,7 @@ fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
             .ok_or_else(|| Refusal::new(-5, "No such transaction found in the provided block"))?;
         return Ok(json!(serialize_hex(&tx)));
     }
-    let tx = shown.in_mempool(txid(params)?)?.ok_or_else(|| {
+    let tx = view.in_mempool(txid(params)?)?.ok_or_else(|| {
         Refusal::new(
             -5,
             "No such mempool transaction. Use -txindex or provide a block hash to enable blockchain transaction queries. Use gettransaction for wallet transactions.",
@@ -224,9 +224,9 @@ fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
     Ok(json!(serialize_hex(&tx)))
 }
 
-fn entry(shown: &Shown<'_>, txid: Txid) -> Result<(MempoolEntry, Value), Refusal> {
-    let found = match shown.in_mempool(txid)? {
-        Some(_) => shown.sandbox.mempool_entry(txid)?,
+fn entry(view: &NodeView<'_>, txid: Txid) -> Result<(MempoolEntry, Value), Refusal> {
+    let found = match view.in_mempool(txid)? {
+        Some(_) => view.sandbox.mempool_entry(txid)?,
         None => None,
     };
     let entry = found.ok_or_else(|| Refusal::new(-5, "Transaction not in mempool"))?;
@@ -246,15 +246,15 @@ fn btc(sats: u64) -> Result<Value, Refusal> {
     serde_json::from_str(&text).map_err(|error| Refusal::new(-1, error.to_string()))
 }
 
-fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn spending(view: &NodeView<'_>, params: &[Value]) -> Answer {
     let options = at(params, 1);
-    if shown.fault == Some(&CoreFault::RefusesSpenders)
-        || (shown.fault == Some(&CoreFault::KnowsNoOptions) && !options.is_null())
+    if view.fault == Some(&CoreFault::RefusesSpenders)
+        || (view.fault == Some(&CoreFault::KnowsNoOptions) && !options.is_null())
     {
         return Err(Refusal::new(-1, "gettxspendingprevout [{\"txid\":\"hex\",\"vout\":n},...]"));
     }
     let needs_index =
-        shown.fault == Some(&CoreFault::BuildsSpenders) && options["mempool_only"] != json!(true);
+        view.fault == Some(&CoreFault::BuildsSpenders) && options["mempool_only"] != json!(true);
     let none = Vec::new();
     let mut answers = Vec::new();
     for asked in at(params, 0).as_array().unwrap_or(&none) {
@@ -264,10 +264,10 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
         }
         let outpoint = outpoint(&asked["txid"], &asked["vout"])?;
         let mut told = json!({ "txid": outpoint.txid, "vout": outpoint.vout });
-        let spender = if shown.ends_at().is_some() {
+        let spender = if view.ends_at().is_some() {
             None
         } else {
-            shown.sandbox.spender_in_mempool(outpoint)?
+            view.sandbox.spender_in_mempool(outpoint)?
         };
         if spender.is_none() && needs_index {
             return Err(Refusal::new(
@@ -292,14 +292,14 @@ fn outpoint(txid: &Value, vout: &Value) -> Result<OutPoint, Refusal> {
     Ok(OutPoint { txid, vout })
 }
 
-fn tx_out(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn tx_out(view: &NodeView<'_>, params: &[Value]) -> Answer {
     let outpoint = outpoint(at(params, 0), at(params, 1))?;
     let with_mempool = at(params, 2).as_bool().unwrap_or(true);
-    let Some(unspent) = shown.sandbox.unspent(outpoint, with_mempool)? else {
+    let Some(unspent) = view.sandbox.unspent(outpoint, with_mempool)? else {
         return Ok(Value::Null);
     };
     Ok(json!({
-        "bestblock": block_hash(shown, &json!(shown.height()?))?,
+        "bestblock": block_hash(view, &json!(view.height()?))?,
         "confirmations": unspent.confirmations,
         "value": btc(unspent.output.value.to_sat())?,
         "scriptPubKey": { "hex": unspent.output.script_pubkey.to_hex_string() },
@@ -307,20 +307,20 @@ fn tx_out(shown: &Shown<'_>, params: &[Value]) -> Answer {
     }))
 }
 
-fn send(shown: &Shown<'_>, params: &[Value], now_ms: i64) -> Answer {
+fn send(view: &NodeView<'_>, params: &[Value], now_ms: i64) -> Answer {
     let tx = at(params, 0).as_str().and_then(|hex| deserialize_hex::<Transaction>(hex).ok());
     let tx = tx.ok_or_else(|| {
         Refusal::new(-22, "TX decode failed. Make sure the tx has at least one input.")
     })?;
     let txid = tx.compute_txid();
     let in_block = matches!(
-        shown.sandbox.transaction(txid)?.map(|view| view.position),
+        view.sandbox.transaction(txid)?.map(|view| view.position),
         Some(tillgate_sandbox::TxPosition::Block { .. })
     );
     if in_block {
         return Err(Refusal::new(-27, "Transaction outputs already in utxo set"));
     }
-    match shown.sandbox.broadcast(&tx, now_ms) {
+    match view.sandbox.broadcast(&tx, now_ms) {
         Ok(_) => Ok(json!(txid)),
         Err(refusal) => Err(refused(refusal)),
     }
@@ -365,8 +365,8 @@ pub(crate) fn fee_too_low(fee_sats: u64, min_sats: u64) -> String {
 /// Not a code of Core: the sandbox accepted a broadcast, and the node must not answer it.
 pub(crate) const UNANSWERED: i32 = 1;
 
-fn estimate(shown: &Shown<'_>) -> Answer {
-    let rate = shown.sandbox.faults()?.fee_estimate_sat_vb();
+fn estimate(view: &NodeView<'_>) -> Answer {
+    let rate = view.sandbox.faults()?.fee_estimate_sat_vb();
     if rate == 0 {
         return Ok(json!({ "errors": ["Insufficient data or no feerate found"], "blocks": 0 }));
     }

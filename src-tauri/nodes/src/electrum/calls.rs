@@ -7,10 +7,10 @@ use bitcoin::{Amount, Block, Network, Transaction, Txid, Witness};
 use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxPosition};
 
+use super::fake_transactions;
 use super::fault::ElectrumFault;
 use super::index::{Entry, Index, script_hash as script_hash_of, status};
-use super::invented;
-use crate::bent::{self, merkle_branch};
+use crate::block_proofs::{self, merkle_branch};
 use crate::core::calls::fee_too_low;
 
 /// The versions that the server can speak.
@@ -20,7 +20,7 @@ pub(super) const VERSIONS: [&str; 3] = ["1.4", "1.4.2", "1.6"];
 const HEADERS_MAX: u64 = 2_016;
 
 /// The state that a server shows, and its faults.
-pub(super) struct Shown<'a> {
+pub(super) struct ServerView<'a> {
     pub sandbox: &'a Sandbox,
     pub index: &'a Index,
     pub fault: Option<&'a ElectrumFault>,
@@ -51,7 +51,7 @@ impl From<SandboxError> for Refusal {
     }
 }
 
-impl Shown<'_> {
+impl ServerView<'_> {
     /// The highest height that is shown, if it is limited.
     fn top(&self) -> Option<u32> {
         match self.fault {
@@ -85,10 +85,10 @@ impl Shown<'_> {
                 block = bitcoin::constants::genesis_block(network);
             }
             Some(ElectrumFault::NoProofOfWork) if height == self.height() => {
-                bent::take_work(&mut block.header)
+                block_proofs::take_work(&mut block.header)
             }
             Some(ElectrumFault::BrokenLink) if height == self.height() => {
-                bent::break_link(&mut block.header)
+                block_proofs::break_link(&mut block.header)
             }
             _ => {}
         }
@@ -116,15 +116,18 @@ impl Shown<'_> {
             Some(ElectrumFault::InventedPayments { script, count, .. })
                 if script_hash_of(script) == hash =>
             {
-                history.extend(invented::payments(script, *count).map(|tx| Entry {
+                history.extend(fake_transactions::payments(script, *count).map(|tx| Entry {
                     txid: tx.compute_txid(),
                     height: 0,
                     fee_sats: Some(1_000),
                 }));
             }
             Some(ElectrumFault::LongHistory(script, count)) if script_hash_of(script) == hash => {
-                let old =
-                    |number: u32| Entry { txid: invented::txid(number), height: 1, fee_sats: None };
+                let old = |number: u32| Entry {
+                    txid: fake_transactions::txid(number),
+                    height: 1,
+                    fee_sats: None,
+                };
                 history.splice(..0, (0..*count).map(old));
             }
             Some(ElectrumFault::InventedSpend(tx)) if self.index.is_spent_from(tx, hash) => {
@@ -168,27 +171,27 @@ impl Shown<'_> {
 }
 
 /// Answers a call that does not depend on the connection.
-pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>) -> Answer {
+pub(super) fn answer(method: &str, params: &[Value], view: &ServerView<'_>) -> Answer {
     match method {
         "server.ping" => Ok(Value::Null),
-        "server.features" => features(shown),
+        "server.features" => features(view),
         "blockchain.block.header" => {
             let height = height(params, 0)?;
-            Ok(json!(serialize_hex(&shown.block(if shown.denies { 0 } else { height })?.header)))
+            Ok(json!(serialize_hex(&view.block(if view.denies { 0 } else { height })?.header)))
         }
-        "blockchain.block.headers" => headers(shown, params),
-        "blockchain.scripthash.get_history" => get_history(shown, params, false),
-        "blockchain.scripthash.get_mempool" => get_history(shown, params, true),
-        "blockchain.transaction.get" => transaction(shown, params),
-        "blockchain.transaction.get_merkle" => merkle(shown, params),
-        "blockchain.transaction.id_from_pos" => id_from_pos(shown, params),
-        "blockchain.transaction.broadcast" => broadcast(shown, params),
-        "blockchain.transaction.broadcast_package" if shown.version == "1.6" => {
-            broadcast_package(shown, params)
+        "blockchain.block.headers" => headers(view, params),
+        "blockchain.scripthash.get_history" => get_history(view, params, false),
+        "blockchain.scripthash.get_mempool" => get_history(view, params, true),
+        "blockchain.transaction.get" => transaction(view, params),
+        "blockchain.transaction.get_merkle" => merkle(view, params),
+        "blockchain.transaction.id_from_pos" => id_from_pos(view, params),
+        "blockchain.transaction.broadcast" => broadcast(view, params),
+        "blockchain.transaction.broadcast_package" if view.version == "1.6" => {
+            broadcast_package(view, params)
         }
-        "blockchain.estimatefee" => estimate(shown),
-        "blockchain.relayfee" if shown.version != "1.6" => number("0.00001000"),
-        "mempool.get_info" if shown.version == "1.6" => Ok(json!({
+        "blockchain.estimatefee" => estimate(view),
+        "blockchain.relayfee" if view.version != "1.6" => number("0.00001000"),
+        "mempool.get_info" if view.version == "1.6" => Ok(json!({
             "mempoolminfee": number("0.00001000")?,
             "minrelaytxfee": number("0.00001000")?,
             "incrementalrelayfee": number("0.00001000")?,
@@ -221,8 +224,8 @@ fn number(text: &str) -> Answer {
     serde_json::from_str(text).map_err(|error| Refusal::new(-32_603, error.to_string()))
 }
 
-fn features(shown: &Shown<'_>) -> Answer {
-    let network = match shown.fault {
+fn features(view: &ServerView<'_>) -> Answer {
+    let network = match view.fault {
         Some(ElectrumFault::OtherNetwork(network)) => *network,
         _ => Network::Regtest,
     };
@@ -237,18 +240,18 @@ fn features(shown: &Shown<'_>) -> Answer {
     }))
 }
 
-fn headers(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn headers(view: &ServerView<'_>, params: &[Value]) -> Answer {
     let start = height(params, 0)?;
     let count = at(params, 1)
         .as_u64()
         .ok_or_else(|| Refusal::new(1, "that should be a non-negative integer"))?;
     let count = u32::try_from(count.min(HEADERS_MAX)).unwrap_or(0);
-    let end = start.saturating_add(count).min(shown.height().saturating_add(1));
-    let headers = (start..end).map(|height| Ok(serialize_hex(&shown.block(height)?.header)));
+    let end = start.saturating_add(count).min(view.height().saturating_add(1));
+    let headers = (start..end).map(|height| Ok(serialize_hex(&view.block(height)?.header)));
     let headers: Vec<String> = headers.collect::<Result<_, Refusal>>()?;
     let mut told = json!({ "count": headers.len(), "max": HEADERS_MAX });
     if let Some(fields) = told.as_object_mut() {
-        match shown.version {
+        match view.version {
             "1.6" => fields.insert("headers".to_owned(), json!(headers)),
             _ => fields.insert("hex".to_owned(), json!(headers.concat())),
         };
@@ -256,9 +259,9 @@ fn headers(shown: &Shown<'_>, params: &[Value]) -> Answer {
     Ok(told)
 }
 
-fn get_history(shown: &Shown<'_>, params: &[Value], waiting_only: bool) -> Answer {
-    let mut history = shown.history(script_hash(params)?)?;
-    if shown.fault == Some(&ElectrumFault::MissingHistory) {
+fn get_history(view: &ServerView<'_>, params: &[Value], waiting_only: bool) -> Answer {
+    let mut history = view.history(script_hash(params)?)?;
+    if view.fault == Some(&ElectrumFault::MissingHistory) {
         history.clear();
     }
     history.retain(|entry| !waiting_only || entry.height <= 0);
@@ -269,12 +272,12 @@ fn get_history(shown: &Shown<'_>, params: &[Value], waiting_only: bool) -> Answe
     Ok(Value::Array(told.collect()))
 }
 
-fn transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn transaction(view: &ServerView<'_>, params: &[Value]) -> Answer {
     let txid = txid(params)?;
-    if let Some(tx) = shown.fault.and_then(|fault| invented::transaction(fault, &txid)) {
+    if let Some(tx) = view.fault.and_then(|fault| fake_transactions::transaction(fault, &txid)) {
         return Ok(json!(serialize_hex(&tx)));
     }
-    let found = shown.index.transaction(&txid, shown.top());
+    let found = view.index.transaction(&txid, view.top());
     let (tx, position) = found.ok_or_else(|| {
         Refusal::new(
             2,
@@ -282,13 +285,13 @@ fn transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
         )
     })?;
     let mut tx = tx.clone();
-    if let (Some(ElectrumFault::Bloated(bytes)), TxPosition::Block { .. }) = (shown.fault, position)
+    if let (Some(ElectrumFault::Bloated(bytes)), TxPosition::Block { .. }) = (view.fault, position)
     {
         tx.input
             .iter_mut()
             .for_each(|input| input.witness = Witness::from_slice(&[vec![7; *bytes]]));
     }
-    if let Some(ElectrumFault::ForgedTransactions) = shown.fault {
+    if let Some(ElectrumFault::ForgedTransactions) = view.fault {
         for output in &mut tx.output {
             output.value =
                 output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
@@ -301,12 +304,12 @@ fn txids(block: &Block) -> Vec<Txid> {
     block.txdata.iter().map(Transaction::compute_txid).collect()
 }
 
-fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn merkle(view: &ServerView<'_>, params: &[Value]) -> Answer {
     let (txid, height) = (txid(params)?, height(params, 1)?);
-    let txids = txids(&shown.block(height)?);
+    let txids = txids(&view.block(height)?);
     let place = txids.iter().position(|found| *found == txid);
     let forges = matches!(
-        shown.fault,
+        view.fault,
         Some(ElectrumFault::ForgedConfirmations | ElectrumFault::InventedSpend(_))
     );
     if place.is_none() && forges {
@@ -317,14 +320,14 @@ fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let place = place
         .ok_or_else(|| Refusal::new(1, format!("tx {txid} not in block at height {height}")))?;
     let mut branch = merkle_branch(&txids, place);
-    if shown.fault == Some(&ElectrumFault::ForgedMerkle) {
+    if view.fault == Some(&ElectrumFault::ForgedMerkle) {
         branch.push(Txid::from_byte_array([9; 32]));
     }
     Ok(json!({ "block_height": height, "merkle": branch, "pos": place }))
 }
 
-fn id_from_pos(shown: &Shown<'_>, params: &[Value]) -> Answer {
-    let txids = txids(&shown.block(height(params, 0)?)?);
+fn id_from_pos(view: &ServerView<'_>, params: &[Value]) -> Answer {
+    let txids = txids(&view.block(height(params, 0)?)?);
     let place = usize::try_from(height(params, 1)?).unwrap_or(usize::MAX);
     let txid = txids.get(place).ok_or_else(|| Refusal::new(1, "no tx at that position"))?;
     if at(params, 2).as_bool() == Some(true) {
@@ -333,29 +336,29 @@ fn id_from_pos(shown: &Shown<'_>, params: &[Value]) -> Answer {
     Ok(json!(txid))
 }
 
-fn broadcast(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn broadcast(view: &ServerView<'_>, params: &[Value]) -> Answer {
     let tx = at(params, 0).as_str().and_then(|hex| deserialize_hex::<Transaction>(hex).ok());
     let tx =
         tx.ok_or_else(|| rejected("TX decode failed. Make sure the tx has at least one input."))?;
     let txid = tx.compute_txid();
-    if let Some((_, TxPosition::Block { .. })) = shown.index.transaction(&txid, None) {
+    if let Some((_, TxPosition::Block { .. })) = view.index.transaction(&txid, None) {
         return Err(rejected("Transaction outputs already in utxo set"));
     }
-    match shown.sandbox.broadcast(&tx, shown.now_ms) {
+    match view.sandbox.broadcast(&tx, view.now_ms) {
         Ok(_) => Ok(json!(txid)),
         Err(BroadcastRefusal::Unanswered) => Err(unanswered()),
         Err(refusal) => Err(rejected(&words(&refusal))),
     }
 }
 
-fn broadcast_package(shown: &Shown<'_>, params: &[Value]) -> Answer {
+fn broadcast_package(view: &ServerView<'_>, params: &[Value]) -> Answer {
     let none = Vec::new();
     let raw = at(params, 0).as_array().unwrap_or(&none).iter();
     let package: Option<Vec<Transaction>> =
         raw.map(|raw| raw.as_str().and_then(|hex| deserialize_hex(hex).ok())).collect();
     let package = package.ok_or_else(|| Refusal::new(1, "TX decode failed"))?;
     let last = package.last().map(Transaction::compute_txid);
-    match shown.sandbox.broadcast_package(&package, shown.now_ms) {
+    match view.sandbox.broadcast_package(&package, view.now_ms) {
         Ok(_) => Ok(json!({ "success": true })),
         Err(BroadcastRefusal::Unanswered) => Err(unanswered()),
         Err(refusal) => {
@@ -396,8 +399,8 @@ fn words(refusal: &BroadcastRefusal) -> String {
     }
 }
 
-fn estimate(shown: &Shown<'_>) -> Answer {
-    let sats = shown.sandbox.faults()?.fee_estimate_sat_vb().saturating_mul(1_000);
+fn estimate(view: &ServerView<'_>) -> Answer {
+    let sats = view.sandbox.faults()?.fee_estimate_sat_vb().saturating_mul(1_000);
     if sats == 0 {
         return Ok(json!(-1));
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bitcoin::ScriptBuf;
 use serde_json::{Value, json};
 
-use super::calls::{self, Answer, Refusal, Shown};
+use super::calls::{self, Answer, Refusal, ServerView};
 use super::fault::ElectrumFault;
 use super::index;
 use super::shared::{Inner, Shared};
@@ -231,23 +231,23 @@ impl Connection {
         }
         let version =
             self.version.ok_or_else(|| Refusal::new(1, "server.version must be sent first"))?;
-        let shown = shown(inner, version, now_ms);
+        let view = view(inner, version, now_ms);
         match method {
             "blockchain.headers.subscribe" => {
-                let tip = shown.tip()?;
+                let tip = view.tip()?;
                 self.tip = Some(tip.clone());
                 Ok(tip)
             }
             "blockchain.scripthash.subscribe" => {
                 let hash = calls::script_hash(params)?;
-                let status = shown.status(hash)?;
+                let status = view.status(hash)?;
                 self.scripts.insert(hash.to_owned(), status.clone());
                 Ok(status)
             }
             "blockchain.scripthash.unsubscribe" if version != "1.4" => {
                 Ok(json!(self.scripts.remove(calls::script_hash(params)?).is_some()))
             }
-            _ => calls::answer(method, params, &shown),
+            _ => calls::answer(method, params, &view),
         }
     }
 
@@ -291,10 +291,10 @@ impl Connection {
             return Some(());
         }
         let Some(version) = self.version else { return Some(()) };
-        let shown = shown(&inner, version, (shared.clock)());
+        let view = view(&inner, version, (shared.clock)());
         let mut lines = String::new();
         if let Some(told) = &mut self.tip
-            && let Ok(tip) = shown.tip()
+            && let Ok(tip) = view.tip()
             && *told != tip
         {
             let note = json!({ "jsonrpc": "2.0", "method": "blockchain.headers.subscribe", "params": [tip] });
@@ -304,7 +304,7 @@ impl Connection {
         let touched = inner.index.touched.get(self.seen..).unwrap_or(&inner.index.touched);
         for hash in touched {
             let Some(told) = self.scripts.get_mut(hash) else { continue };
-            let Ok(status) = shown.status(hash) else { continue };
+            let Ok(status) = view.status(hash) else { continue };
             if *told != status {
                 let params = json!([hash, status]);
                 let note = json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": params });
@@ -332,7 +332,7 @@ fn thousand_notices() -> String {
     format!("{note}\n").repeat(1_000)
 }
 
-fn shown<'a>(inner: &'a Inner, version: &'a str, now_ms: i64) -> Shown<'a> {
+fn view<'a>(inner: &'a Inner, version: &'a str, now_ms: i64) -> ServerView<'a> {
     let (denies, fault) = ElectrumFault::parts(inner.fault.as_ref());
-    Shown { sandbox: &inner.sandbox, index: &inner.index, fault, denies, version, now_ms }
+    ServerView { sandbox: &inner.sandbox, index: &inner.index, fault, denies, version, now_ms }
 }

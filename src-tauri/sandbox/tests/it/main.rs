@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod addresses;
 #[cfg(test)]
-mod asked;
-#[cfg(test)]
 mod blocks;
 #[cfg(test)]
 mod calls;
@@ -18,6 +16,8 @@ mod file;
 mod judged;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod queries;
 #[cfg(test)]
 mod reorgs;
 #[cfg(test)]

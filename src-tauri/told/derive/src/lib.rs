@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitStr, Token, Type, parse_macro_input};
 
 /// Derives `tillgate_told::Told`.
-#[proc_macro_derive(Told)]
+#[proc_macro_derive(Told, attributes(told))]
 pub fn told(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
@@ -321,10 +321,26 @@ fn variant(
     Ok((quote!(#pattern => #telling,), quote!(#adds #nested)))
 }
 
+/// The beginning of a type's codes: that of `#[told(codes = "…")]`, or else the type's name without
+/// `Error`.
+fn codes(input: &DeriveInput) -> syn::Result<String> {
+    let whole = input.ident.to_string();
+    let mut codes = screaming(whole.strip_suffix("Error").unwrap_or(&whole));
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("told")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("codes") {
+                return Err(meta.error("`told` has only `codes`"));
+            }
+            codes = meta.value()?.parse::<LitStr>()?.value();
+            Ok(())
+        })?;
+    }
+    Ok(codes)
+}
+
 fn derive(input: &DeriveInput) -> syn::Result<TokenStream> {
     let name = &input.ident;
-    let whole = name.to_string();
-    let base = screaming(whole.strip_suffix("Error").unwrap_or(&whole));
+    let base = codes(input)?;
     let variants = match &input.data {
         Data::Enum(data) => data
             .variants

@@ -132,7 +132,7 @@ impl Session {
             has_heard: AtomicBool::new(false),
         });
         let (reader, writer) = tokio::io::split(stream);
-        let reading = runtime.spawn(read(reader, Arc::clone(&shared)));
+        let reading = runtime.spawn(read_answers(reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
         Self { shared, writer, reading, next_id: AtomicU64::new(1), answered_within }
     }
@@ -278,7 +278,7 @@ impl Drop for Session {
     }
 }
 
-async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
+async fn read_answers(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
     let mut lines = Lines::default();
     let mut chunk = vec![0; 64 * 1_024];
     let why = loop {
@@ -414,7 +414,7 @@ impl Shared {
         let pending =
             state.pending.remove(&id).ok_or_else(|| nonsense("an answer without a request"))?;
         let outcome = match message.error {
-            Some(error) => Err(Refused::read(error.get())),
+            Some(error) => Err(Refused::parse(error.get())),
             None => Ok(message.result.map(RawValue::to_owned)),
         };
         if let Ok(result) = &outcome {
@@ -439,7 +439,7 @@ impl Shared {
             "blockchain.scripthash.subscribe" => {
                 let (hash, status): (String, Option<&RawValue>) =
                     serde_json::from_str(params).ok()?;
-                let hash = ScriptHash::read(&hash)?;
+                let hash = ScriptHash::parse(&hash)?;
                 if !state.statuses.contains_key(&hash) {
                     return Some(());
                 }

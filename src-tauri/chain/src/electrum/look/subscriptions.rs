@@ -34,7 +34,7 @@ impl ElectrumLook<'_> {
     pub fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
-        let awaited = self.request.scripts.required.iter().map(|it| ScriptHash::of(it));
+        let awaited = self.request.scripts.required.iter().map(|it| ScriptHash::from_script(it));
         let mut asked: BTreeSet<ScriptHash> =
             awaited.filter(|hash| !state.asked.contains(hash)).collect();
         state.asked.extend(&asked);
@@ -116,7 +116,7 @@ impl ElectrumLook<'_> {
             wanted.iter().partition(|hash| session.status(hash) == Some(None));
         let mut histories = BTreeMap::new();
         for (owner, hashes) in self.by_owner(&full) {
-            let asked = histories::read(&self.asker, &hashes, owner);
+            let asked = histories::fetch(&self.asker, &hashes, owner);
             histories.extend(self.note_if_failed(asked, &hashes, owner)?);
         }
         histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
@@ -144,7 +144,7 @@ impl ElectrumLook<'_> {
     pub fn ask_also(&mut self, scripts: &[ScriptBuf]) -> Result<(), ChainDown> {
         let mut unread = BTreeSet::new();
         for script in scripts {
-            let hash = ScriptHash::of(script);
+            let hash = ScriptHash::from_script(script);
             let watched = self.state.of_other(script, self.tip.height);
             if watched.history.is_none() && !watched.is_refused {
                 unread.insert(hash);

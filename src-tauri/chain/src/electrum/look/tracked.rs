@@ -119,7 +119,8 @@ fn read_positions(look: &mut ElectrumLook<'_>, txids: &[Txid]) -> Result<(), Cha
             .iter()
             .map(|output| &output.script_pubkey)
             .filter(|it| !it.is_op_return());
-        let known = |script: &&ScriptBuf| look.state.scripts.contains_key(&ScriptHash::of(script));
+        let known =
+            |script: &&ScriptBuf| look.state.scripts.contains_key(&ScriptHash::from_script(script));
         if let Some(script) = payable.clone().find(known).or_else(|| payable.clone().next()) {
             scripts.push((*txid, script.clone()));
         }
@@ -128,7 +129,7 @@ fn read_positions(look: &mut ElectrumLook<'_>, txids: &[Txid]) -> Result<(), Cha
     look.ask_also(&asked)?;
     for (txid, script) in scripts {
         if let Some(tracked) = look.state.tracked.get_mut(&txid) {
-            tracked.scripts.insert(ScriptHash::of(&script));
+            tracked.scripts.insert(ScriptHash::from_script(&script));
         }
     }
     Ok(())
@@ -138,8 +139,12 @@ fn read_positions(look: &mut ElectrumLook<'_>, txids: &[Txid]) -> Result<(), Cha
 /// show it.
 fn place(state: &State, txid: &Txid) -> Option<Place> {
     let tracked = state.tracked.get(txid)?;
-    let paid: BTreeSet<ScriptHash> =
-        tracked.tx.output.iter().map(|output| ScriptHash::of(&output.script_pubkey)).collect();
+    let paid: BTreeSet<ScriptHash> = tracked
+        .tx
+        .output
+        .iter()
+        .map(|output| ScriptHash::from_script(&output.script_pubkey))
+        .collect();
     let mut found = None;
     for hash in &tracked.scripts {
         match state.entry(hash, txid) {
@@ -242,7 +247,7 @@ fn outputs_of_absent(
         let Some(script) = of_others.remove(outpoint).or(own) else { continue };
         for txid in by {
             if let Some(tracked) = look.state.tracked.get_mut(txid) {
-                tracked.scripts.insert(ScriptHash::of(&script));
+                tracked.scripts.insert(ScriptHash::from_script(&script));
             }
         }
         scripts.insert(*outpoint, script);
@@ -251,7 +256,7 @@ fn outputs_of_absent(
     read_others(look, scripts.values())?;
     let mut outputs = HashMap::new();
     for (outpoint, script) in scripts {
-        outputs.insert(outpoint, output(look.state, &outpoint, &ScriptHash::of(&script)));
+        outputs.insert(outpoint, output(look.state, &outpoint, &ScriptHash::from_script(&script)));
     }
     prove_spenders(look, &mut outputs)?;
     Ok(outputs)
@@ -264,8 +269,11 @@ fn read_others<'a>(
 ) -> Result<(), ChainDown> {
     let mut unread = BTreeSet::new();
     for script in scripts {
-        let Some(history) =
-            look.state.scripts.get(&ScriptHash::of(script)).and_then(|it| it.history.as_ref())
+        let Some(history) = look
+            .state
+            .scripts
+            .get(&ScriptHash::from_script(script))
+            .and_then(|it| it.history.as_ref())
         else {
             continue;
         };

@@ -4,7 +4,7 @@ use tillgate_domain::id::Id;
 use tillgate_gateway::gateway::{Served, WaitCause};
 use tillgate_gateway::notifications::resend::resend_any;
 use tillgate_gateway::testing::World;
-use tillgate_gateway::wallet::spend::DraftError;
+use tillgate_gateway::wallet::spend::SpendError;
 use tillgate_sandbox::FaultsPatch;
 
 use super::PayoutView;
@@ -193,7 +193,7 @@ async fn coins_not_worth_their_fee_are_not_spendable() {
 async fn only_a_due_payout_waits_for_larger_coins() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
-    let too_heavy = WaitCause::SmallCoins.because(&DraftError::TooHeavy);
+    let too_heavy = WaitCause::SmallCoins.because(&SpendError::TooHeavy);
     world.gateway.sending.set_waits_for(Some(too_heavy.clone()));
     assert_ne!(
         view(&world, &id).item.waits_for,

@@ -62,7 +62,7 @@ async fn an_impossible_restore_is_refused_before_words_are_kept() {
     world.mine(100).await;
     let born = |birthday: Option<&str>| RestoreRequest {
         words: others(),
-        birthday: birthday.map(|text| Birthday::read(text).unwrap()),
+        birthday: birthday.map(|text| Birthday::parse(text).unwrap()),
         gap: Some(20),
         beside_another: false,
     };
@@ -91,10 +91,10 @@ async fn an_impossible_restore_is_refused_before_words_are_kept() {
 
 #[test]
 fn a_birthday_is_a_height_or_a_date() {
-    assert_eq!(Birthday::read("0"), Some(Birthday::Height(0)));
-    assert_eq!(Birthday::read("840000"), Some(Birthday::Height(840_000)));
+    assert_eq!(Birthday::parse("0"), Some(Birthday::Height(0)));
+    assert_eq!(Birthday::parse("840000"), Some(Birthday::Height(840_000)));
     let date = Timestamp::parse_iso("2024-05-31T00:00:00Z").unwrap();
-    assert_eq!(Birthday::read("2024-05-31"), Some(Birthday::Date(date)));
+    assert_eq!(Birthday::parse("2024-05-31"), Some(Birthday::Date(date)));
     for wrong in [
         "",
         "-1",
@@ -105,7 +105,7 @@ fn a_birthday_is_a_height_or_a_date() {
         "yesterday",
         "2024-05-31T00:00:00Z",
     ] {
-        assert_eq!(Birthday::read(wrong), None, "{wrong}");
+        assert_eq!(Birthday::parse(wrong), None, "{wrong}");
     }
 }
 

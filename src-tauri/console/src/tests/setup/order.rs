@@ -82,10 +82,10 @@ fn spends(world: &World, coin: SpendableCoin, change: u32, salt: u8) -> Transact
         tip_height: 1,
     };
     let somebody = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([salt; 20]));
-    let draft =
+    let spend =
         spend::choose(&[Payee { script: somebody, amount_sats: PAID_SATS }], &funding, [7; 32])
             .unwrap();
-    spend::sign(&draft, &words_of(world), &wallet.keychains).unwrap()
+    spend::sign(&spend, &words_of(world), &wallet.keychains).unwrap()
 }
 
 /// The coin that a transaction makes at an index of a keychain.

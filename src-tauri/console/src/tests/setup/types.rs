@@ -34,7 +34,7 @@ async fn pays(
     amount_sats: u64,
 ) {
     let descriptors = Descriptors::derive(words, Network::Regtest, address_type).unwrap();
-    let keychains = PublicKeychains::of(descriptors, Network::Regtest).unwrap();
+    let keychains = PublicKeychains::parse(descriptors, Network::Regtest).unwrap();
     let script = keychains.script(Keychain::External, index).unwrap();
     let at = world.now_ms();
     world.sandbox().send(script, amount_sats, at).unwrap();
@@ -136,7 +136,7 @@ async fn a_transaction_in_no_block_changes_no_type() {
     let words = words_of(&world);
     let world = beside(world).await;
     let descriptors = Descriptors::derive(&words, Network::Regtest, AddressType::Bip86).unwrap();
-    let keychains = PublicKeychains::of(descriptors, Network::Regtest).unwrap();
+    let keychains = PublicKeychains::parse(descriptors, Network::Regtest).unwrap();
     world
         .sandbox()
         .send(keychains.script(Keychain::External, 0).unwrap(), 50_000, world.now_ms())

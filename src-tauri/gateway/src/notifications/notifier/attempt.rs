@@ -62,7 +62,7 @@ struct Ended {
 
 /// Starts an attempt. The caller has checked the limits.
 pub fn start(attempts: &Arc<Attempts>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
-    let attempted = Attempted::of(&due);
+    let attempted = Attempted::from_due(&due);
     attempts.under_way().begin(&attempted);
     let permit = AttemptPermit {
         attempts: Arc::clone(attempts),

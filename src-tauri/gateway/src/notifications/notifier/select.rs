@@ -36,7 +36,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    fn of(&mut self, turn: Turn) -> &mut HashMap<i64, String> {
+    fn for_turn(&mut self, turn: Turn) -> &mut HashMap<i64, String> {
         match turn {
             Turn::First => &mut self.first,
             Turn::Again => &mut self.again,
@@ -73,7 +73,7 @@ fn choose(
     let mut keys = Vec::new();
     let mut last = i64::MIN;
     while let Some(key_id) = reader.key_with_attempts(turn, last)? {
-        let from = rounds.of(turn).get(&key_id).cloned().unwrap_or_default();
+        let from = rounds.for_turn(turn).get(&key_id).cloned().unwrap_or_default();
         keys.push(Round {
             reader,
             turn,
@@ -91,13 +91,13 @@ fn choose(
     {
         match round.next(under_way)? {
             Some(due) => {
-                under_way.begin(&Attempted::of(&due));
+                under_way.begin(&Attempted::from_due(&due));
                 selection.due.push(due);
             }
             None => {
                 selection.is_unfinished |= round.looked_at > SERVERS_PER_LOOK;
                 let round = keys.swap_remove(index);
-                rounds.of(turn).insert(round.key_id, round.at);
+                rounds.for_turn(turn).insert(round.key_id, round.at);
             }
         }
     }
@@ -175,7 +175,7 @@ impl Round<'_> {
         }
         let Some(rows) = self.rows.get_mut(server) else { return Ok(None) };
         while let Some(due) = rows.pop_front() {
-            if under_way.is_free(&Attempted::of(&due).subject, Instant::now()) {
+            if under_way.is_free(&Attempted::from_due(&due).subject, Instant::now()) {
                 return Ok(Some(due));
             }
         }

@@ -40,7 +40,7 @@ pub struct Attempted {
 }
 
 impl Attempted {
-    pub fn of(due: &DueNotification) -> Self {
+    pub fn from_due(due: &DueNotification) -> Self {
         let subject = (due.subject_id, due.url.clone());
         Self { key_id: due.key_id, server: due.server.clone(), subject }
     }

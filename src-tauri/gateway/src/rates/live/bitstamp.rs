@@ -6,7 +6,7 @@ use tillgate_domain::rates::mid_price;
 use super::answer::{Quoted, Unreadable, array, object, price_in_string, seconds_in_string};
 use super::site::Site;
 
-pub const SITE: Site = Site { name: "bitstamp", base: "https://www.bitstamp.net", path, read };
+pub const SITE: Site = Site { name: "bitstamp", base: "https://www.bitstamp.net", path, parse };
 
 /// The currencies in which Bitstamp trades Bitcoin.
 const CURRENCIES: [&str; 3] = ["USD", "EUR", "GBP"];
@@ -20,7 +20,7 @@ fn path(currencies: &[Currency]) -> Option<String> {
         .then(|| "/api/v2/ticker/".to_owned())
 }
 
-fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
+fn parse(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
     let mut quotes: Vec<Quoted> = Vec::new();
     for market in array(text)? {
         let market = object(market.get())?;

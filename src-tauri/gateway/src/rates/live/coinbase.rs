@@ -5,13 +5,13 @@ use tillgate_domain::money::Currency;
 use super::answer::{Quoted, Unreadable, member, object, price_in_string};
 use super::site::Site;
 
-pub const SITE: Site = Site { name: "coinbase", base: "https://api.coinbase.com", path, read };
+pub const SITE: Site = Site { name: "coinbase", base: "https://api.coinbase.com", path, parse };
 
 fn path(currencies: &[Currency]) -> Option<String> {
     (!currencies.is_empty()).then(|| "/v2/exchange-rates?currency=BTC".to_owned())
 }
 
-fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
+fn parse(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
     let answer = object(text)?;
     let rates = member(&answer, "data")?;
     if rates.get("currency") != Some("\"BTC\"") {

@@ -5,7 +5,7 @@ use tillgate_domain::money::Currency;
 use super::answer::{Quoted, Unreadable, member, object, price_in_number, seconds};
 use super::site::Site;
 
-pub const SITE: Site = Site { name: "coingecko", base: "https://api.coingecko.com", path, read };
+pub const SITE: Site = Site { name: "coingecko", base: "https://api.coingecko.com", path, parse };
 
 fn path(currencies: &[Currency]) -> Option<String> {
     let codes: Vec<String> =
@@ -18,7 +18,7 @@ fn path(currencies: &[Currency]) -> Option<String> {
 
 /// The answer leaves out currencies that CoinGecko does not know, and has null for a currency
 /// without a price.
-fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
+fn parse(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
     let answer = object(text)?;
     let bitcoin = member(&answer, "bitcoin")?;
     let at = seconds(

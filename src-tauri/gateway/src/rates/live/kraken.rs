@@ -7,7 +7,7 @@ use tillgate_domain::rates::mid_price;
 use super::answer::{Quoted, Unreadable, array, member, object, price_in_string, words};
 use super::site::Site;
 
-pub const SITE: Site = Site { name: "kraken", base: "https://api.kraken.com", path, read };
+pub const SITE: Site = Site { name: "kraken", base: "https://api.kraken.com", path, parse };
 
 /// Each currency, with the names of its market in the request and in the answer.
 const MARKETS: [(&str, &str, &str); 7] = [
@@ -25,7 +25,7 @@ fn path(currencies: &[Currency]) -> Option<String> {
     (!asked.is_empty()).then(|| format!("/0/public/Ticker?pair={}", asked.join(",")))
 }
 
-fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
+fn parse(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
     let answer = object(text)?;
     let errors = array(answer.get("error").ok_or(Unreadable::Missing("error"))?)?;
     if let Some(error) = errors.first() {

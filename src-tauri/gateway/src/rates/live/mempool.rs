@@ -6,7 +6,7 @@ use tillgate_domain::money::Currency;
 use super::answer::{Quoted, Unreadable, object, price_in_number, seconds};
 use super::site::Site;
 
-pub const SITE: Site = Site { name: "mempool", base: "https://mempool.space", path, read };
+pub const SITE: Site = Site { name: "mempool", base: "https://mempool.space", path, parse };
 
 /// The currencies in which mempool.space quotes.
 const CURRENCIES: [&str; 7] = ["USD", "EUR", "GBP", "CAD", "CHF", "AUD", "JPY"];
@@ -21,7 +21,7 @@ fn path(currencies: &[Currency]) -> Option<String> {
         .then(|| "/api/v1/prices".to_owned())
 }
 
-fn read(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
+fn parse(text: &str, currencies: &[Currency]) -> Result<Vec<Quoted>, Unreadable> {
     let answer = object(text)?;
     let at = seconds(answer.get("time").ok_or(Unreadable::Missing("time"))?, "time")?;
     let mut quotes = Vec::new();

@@ -12,6 +12,6 @@ pub struct Site {
     pub base: &'static str,
     /// The path and query that ask for these currencies; `None` if the server has none of them.
     pub path: fn(&[Currency]) -> Option<String>,
-    /// Reads the server's answer, strictly. A currency that the answer lacks is left out.
-    pub read: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
+    /// Parses the server's answer, strictly. A currency that the answer lacks is left out.
+    pub parse: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
 }

@@ -23,7 +23,7 @@ use crate::sender::build;
 use crate::sender::chosen::{Chosen, seed};
 use crate::sender::error::SendError;
 use crate::sender::instead::Replaced;
-use crate::wallet::spend::{self, Draft, FeeWanted, Funding, Paid, Payee};
+use crate::wallet::spend::{self, FeeWanted, Funding, Paid, Payee, UnsignedSpend};
 
 /// Longest wait for `Chain::fees_with_descendants`. Without its answer the fee may be too low; then
 /// the backend's refusal names the needed fee.
@@ -145,7 +145,7 @@ fn choose_now(
             let change =
                 reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
             let required = build::inputs_of(reader, target.batch_seq)?;
-            let mut optional = funds::spendable(reader, &settings)?;
+            let mut optional = funds::spendable_coins(reader, &settings)?;
             optional.retain(|coin| coin.height.is_some() && kind.pays());
             let fee = fee_wanted(reader, (target, &twins), (kind, rate), (known_sats, twins_sats))?;
             Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
@@ -160,31 +160,31 @@ fn choose_now(
         address_type: wallet.keychains.address_type(),
         tip_height,
     };
-    let (draft, payouts) = draft(gateway, target, kind, &funding)?;
+    let (spend, payouts) = unsigned_spend(gateway, target, kind, &funding)?;
     let replacement = ReplacementFee {
         now_sats: target.versions.last().map_or(0, |newest| newest.fee_sats),
-        fee_sats: draft.fee_sats,
-        vsize: draft.vsize,
+        fee_sats: spend.fee_sats,
+        vsize: spend.vsize,
         pays_sats: target.pays_sats(),
         payouts: target.affected.clone(),
     };
     // The rate may be above `feeCapSatVb`: staff named it, or BIP125 needs it.
     let cap = rate.cap.max(fee.rate);
     Ok(Replacement {
-        chosen: Chosen { draft, payouts, fee, cap },
+        chosen: Chosen { spend, payouts, fee, cap },
         fee: replacement,
         pays_for_strangers,
     })
 }
 
-fn draft(
+fn unsigned_spend(
     gateway: &Gateway,
     target: &Target,
     kind: Kind,
     funding: &Funding<'_>,
-) -> Result<(Draft, Vec<i64>), ReplaceError> {
+) -> Result<(UnsignedSpend, Vec<i64>), ReplaceError> {
     let seed = seed(gateway.machine.entropy.as_ref())?;
-    let (draft, payouts) = match kind {
+    let (spend, payouts) = match kind {
         Kind::HigherFee { .. } => {
             let payee = |row: &PayoutRow| Payee {
                 script: row.script.clone(),
@@ -196,7 +196,7 @@ fn draft(
         }
         Kind::GivingUp { .. } => (spend::to_ourselves(funding, seed), Vec::new()),
     };
-    Ok((draft.map_err(|error| ReplaceError::Obstacle(error.telling()))?, payouts))
+    Ok((spend.map_err(|error| ReplaceError::Obstacle(error.telling()))?, payouts))
 }
 
 /// Checks the fee of a replacement against the setting `feeCapSatVb`, or the rate of staff if it is
@@ -211,10 +211,10 @@ pub fn check_cap(
     rate: &PayoutFeeRate,
     (kind, agreed): (Kind, Agreed),
 ) -> Result<(), ReplaceError> {
-    let Chosen { draft, fee, .. } = &replacement.chosen;
+    let Chosen { spend, fee, .. } = &replacement.chosen;
     // The part that the ancestors lack is subtracted: it does not raise this transaction's own
     // rate.
-    let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
+    let needed = spend.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(spend.vsize.max(1));
     let (given, is_at_estimate) = match kind {
         Kind::HigherFee { fee_rate } => (fee_rate, fee_rate.is_none()),
         Kind::GivingUp { .. } => (None, false),

@@ -9,7 +9,7 @@ use tillgate_store::{Reader, StoreError};
 use super::error::NotReplaceable;
 use super::error::ReplaceError;
 use crate::funds;
-use crate::sender::held_back::is_held_back;
+use crate::sender::double_payments::is_held_back;
 use crate::sender::stuck::ruled_out_at;
 
 /// A batch whose transaction is replaced.

@@ -34,7 +34,8 @@ fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
 /// oldest.
 fn paid_with_another_coin(world: &World, payout: &Id) -> Transaction {
     let settings = world.gateway.settings.snapshot();
-    let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+    let coins =
+        world.gateway.store.read(|reader| funds::spendable_coins(reader, &settings)).unwrap();
     let row = world.payout(payout);
     let payee = Payee { script: row.script, amount_sats: row.amount_sats };
     twin_spending(world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3).unwrap()

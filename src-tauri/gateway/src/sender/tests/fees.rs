@@ -46,7 +46,7 @@ async fn offered_fee(world: &World, payee: &Payee) -> u64 {
     let gateway = &world.gateway;
     let settings = gateway.settings.snapshot();
     let rate = funds::fee_rate(gateway, &settings).await;
-    let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+    let coins = gateway.store.read(|reader| funds::spendable_coins(reader, &settings)).unwrap();
     let address_type = gateway.wallet.get().unwrap().keychains.address_type();
     spend::fee_for_one(payee, &coins, rate.capped(), address_type).fee_sats
 }
@@ -92,7 +92,8 @@ async fn a_single_payout_pays_its_offered_fee_and_sharers_about_half() {
             world.mine_and_pass(1).await;
         }
         let settings = world.gateway.settings.snapshot();
-        let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+        let coins =
+            world.gateway.store.read(|reader| funds::spendable_coins(reader, &settings)).unwrap();
         if coins.iter().map(|coin| coin.amount_sats).sum::<u64>() < 2_500_000 {
             add_coins(&world, 4).await;
         }

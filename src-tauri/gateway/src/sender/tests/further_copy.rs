@@ -42,10 +42,10 @@ fn pays_without_change(
     };
     let somebody = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(b"somebody"));
     let payee = Payee { script: somebody, amount_sats: amount_sats - 500 };
-    let draft = spend::choose(&[payee], &funding, [7; 32]).unwrap();
-    assert!(draft.change.is_none());
+    let spend = spend::choose(&[payee], &funding, [7; 32]).unwrap();
+    assert!(spend.change.is_none());
     let words = world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
-    spend::sign(&draft, &words, &wallet.keychains).unwrap()
+    spend::sign(&spend, &words, &wallet.keychains).unwrap()
 }
 
 fn held_for(world: &World) -> Option<String> {

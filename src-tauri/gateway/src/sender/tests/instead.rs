@@ -22,7 +22,7 @@ fn shares(one: &Transaction, other: &Transaction) -> bool {
 
 fn coins(world: &World) -> Vec<SpendableCoin> {
     let settings = world.gateway.settings.snapshot();
-    world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap()
+    world.gateway.store.read(|reader| funds::spendable_coins(reader, &settings)).unwrap()
 }
 
 /// A twin at 20 sat/vB that pays these payouts and spends at least these coins.

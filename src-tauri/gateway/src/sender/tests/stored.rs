@@ -36,7 +36,7 @@ async fn change_that_is_mined_after_the_choice_can_still_be_spent() {
     world.look().await;
     world.approved_payout(300_000).await;
     let signed = prepared(&world).await;
-    assert_eq!(signed.draft.inputs[0].height, None);
+    assert_eq!(signed.spend.inputs[0].height, None);
     world.mine(1).await;
     assert!(build::store(&world.gateway, signed).await.unwrap().is_some());
 }

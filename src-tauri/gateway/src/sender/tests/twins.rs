@@ -109,7 +109,8 @@ async fn after_the_release_a_payout_spends_a_coin_of_its_unmined_twin() {
         (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
     let row = world.payout(&paid);
     let settings = world.gateway.settings.snapshot();
-    let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+    let coins =
+        world.gateway.store.read(|reader| funds::spendable_coins(reader, &settings)).unwrap();
     // The twin spends the youngest coin. This copy would choose the oldest first.
     let payee = Payee { script: row.script, amount_sats: row.amount_sats };
     let twin = twin_spending(&world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3)
@@ -294,7 +295,7 @@ async fn a_payout_given_up_after_a_reorg_is_sent_by_a_mined_twin() {
     let coins = world
         .gateway
         .store
-        .read(|reader| crate::funds::spendable(reader, &world.gateway.settings.snapshot()));
+        .read(|reader| crate::funds::spendable_coins(reader, &world.gateway.settings.snapshot()));
     let fresh: Vec<_> =
         coins.unwrap().into_iter().filter(|coin| coin.amount_sats == 1_000_000).collect();
     let twin = twin_spending(&world, &[Payee { script, amount_sats: 300_000 }], &fresh, 3).unwrap();
@@ -324,7 +325,7 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
     let mut coins = world
         .gateway
         .store
-        .read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot()))
+        .read(|reader| funds::spendable_coins(reader, &world.gateway.settings.snapshot()))
         .unwrap();
     let words = world.gateway.machine.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
     let somebody = bitcoin::ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::hash(b"somebody"));
@@ -340,11 +341,11 @@ async fn only_the_last_change_of_chained_twins_is_spendable() {
             address_type: wallet.keychains.address_type(),
             tip_height: 1,
         };
-        let draft = spend::choose(std::slice::from_ref(&payee), &funding, [7; 32]).unwrap();
-        let tx = spend::sign(&draft, &words, &wallet.keychains).unwrap();
+        let spend = spend::choose(std::slice::from_ref(&payee), &funding, [7; 32]).unwrap();
+        let tx = spend::sign(&spend, &words, &wallet.keychains).unwrap();
         let outpoint =
-            bitcoin::OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() };
-        let amount_sats = draft.change.as_ref().unwrap().amount_sats;
+            bitcoin::OutPoint { txid: tx.compute_txid(), vout: spend.change_vout().unwrap() };
+        let amount_sats = spend.change.as_ref().unwrap().amount_sats;
         let keychain = tillgate_store::keychains::Keychain::Internal;
         coins = vec![spend::SpendableCoin {
             outpoint,

@@ -7,13 +7,13 @@ use bitcoin::secp256k1::rand::{Rng as _, SeedableRng as _};
 use bitcoin::transaction::Version;
 use bitcoin::{Amount, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Witness};
 
-use super::coin::SpendableCoin;
-use super::draft::{Change, Draft, Seed};
-use super::error::DraftError;
+use super::error::SpendError;
 use super::funding::Funding;
 use super::payee::{self, BadPayee, Payee};
 use super::select::{Coins, Rest};
 use super::size::Shape;
+use super::spendable_coin::SpendableCoin;
+use super::unsigned_spend::{Change, Seed, UnsignedSpend};
 
 /// One transaction in ten has a lock time below the tip's height, by less than [`LOWER_BY`].
 /// Bitcoin Core does the same, so that transactions signed some time before their broadcast do not
@@ -26,10 +26,14 @@ const LOWER_BY: u32 = 100;
 ///
 /// # Errors
 /// When the coins do not suffice, or a payee cannot be paid.
-pub fn choose(payees: &[Payee], funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
+pub fn choose(
+    payees: &[Payee],
+    funding: &Funding<'_>,
+    seed: Seed,
+) -> Result<UnsignedSpend, SpendError> {
     payee::sum_sats(payees)?;
-    let coins = Coins::of(funding)?;
-    draft(payees.to_vec(), &coins, funding, Rest::Change, seed)
+    let coins = Coins::worth_spending(funding)?;
+    unsigned_spend(payees.to_vec(), &coins, funding, Rest::Change, seed)
 }
 
 /// A transaction that pays as many payees as coins and limits allow, earlier ones first. A payee
@@ -43,12 +47,12 @@ pub fn choose_most(
     payees: &[Payee],
     funding: &Funding<'_>,
     seed: Seed,
-) -> Result<(Draft, Vec<usize>), DraftError> {
+) -> Result<(UnsignedSpend, Vec<usize>), SpendError> {
     if payees.is_empty() {
         return Err(BadPayee::Nobody.into());
     }
     payees.iter().try_for_each(payee::payable)?;
-    let coins = Coins::of(funding)?;
+    let coins = Coins::worth_spending(funding)?;
     let mut taken = Taken { payees, coins: &coins, funding, places: Vec::new() };
     let mut left: Vec<usize> = (0..payees.len()).collect();
     // Usually the coins suffice for all.
@@ -58,7 +62,7 @@ pub fn choose_most(
         let (fits, refusal) = taken.longest_run(&left, first_trial);
         taken.places.extend(left.drain(..fits));
         let (Some(refusal), Some(stopped_by)) = (refusal, left.first().copied()) else { break };
-        let is_limit = matches!(refusal, DraftError::TooHeavy | DraftError::WaitsForBlock);
+        let is_limit = matches!(refusal, SpendError::TooHeavy | SpendError::WaitsForBlock);
         let is_full = is_limit && taken.fits_alone(stopped_by);
         first_refusal = first_refusal.or(Some(refusal));
         if is_full {
@@ -77,7 +81,7 @@ pub fn choose_most(
         Some(refusal) if taken.places.is_empty() => Err(refusal),
         _ => {
             let them = taken.places.iter().map(|place| payees[*place].clone()).collect();
-            Ok((draft(them, &coins, funding, Rest::Change, seed)?, taken.places))
+            Ok((unsigned_spend(them, &coins, funding, Rest::Change, seed)?, taken.places))
         }
     }
 }
@@ -86,9 +90,9 @@ pub fn choose_most(
 ///
 /// # Errors
 /// When the coins do not suffice for the fee and a change above dust.
-pub fn to_ourselves(funding: &Funding<'_>, seed: Seed) -> Result<Draft, DraftError> {
-    let coins = Coins::of(funding)?;
-    draft(Vec::new(), &coins, funding, Rest::All, seed)
+pub fn to_ourselves(funding: &Funding<'_>, seed: Seed) -> Result<UnsignedSpend, SpendError> {
+    let coins = Coins::worth_spending(funding)?;
+    unsigned_spend(Vec::new(), &coins, funding, Rest::All, seed)
 }
 
 struct Taken<'a> {
@@ -102,7 +106,7 @@ struct Taken<'a> {
 impl Taken<'_> {
     /// Largest number of payees at the head of `left` that fit together, and the reason why one
     /// more does not. If a number fits, every smaller one fits, so that the search can bisect.
-    fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<DraftError>) {
+    fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<SpendError>) {
         let (mut fits, mut too_many, mut refusal) = (0, left.len() + 1, None);
         let mut trial = first_trial.min(left.len());
         while fits + 1 < too_many {
@@ -129,7 +133,7 @@ impl Taken<'_> {
     }
 
     /// Checks that the taken payees can be paid together with others.
-    fn and(&self, others: &[usize]) -> Result<(), DraftError> {
+    fn and(&self, others: &[usize]) -> Result<(), SpendError> {
         let them = || self.places.iter().chain(others).map(|place| &self.payees[*place]);
         let shape =
             Shape::paying(self.funding.address_type, them().map(|payee| payee.script.as_script()));
@@ -138,13 +142,13 @@ impl Taken<'_> {
     }
 }
 
-fn draft(
+fn unsigned_spend(
     payees: Vec<Payee>,
     coins: &Coins<'_>,
     funding: &Funding<'_>,
     rest: Rest,
     seed: Seed,
-) -> Result<Draft, DraftError> {
+) -> Result<UnsignedSpend, SpendError> {
     let shape =
         Shape::paying(funding.address_type, payees.iter().map(|payee| payee.script.as_script()));
     let pay_sats = payees.iter().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
@@ -167,7 +171,7 @@ pub fn divide(
     pay_sats: u64,
     inputs: &[SpendableCoin],
     funding: &Funding<'_>,
-) -> Result<Division, DraftError> {
+) -> Result<Division, SpendError> {
     let in_sats = inputs.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
     let change = &funding.change.script;
     let vsize = shape.spending(inputs.len()).and_to(change).vsize();
@@ -186,7 +190,7 @@ pub fn divide(
         Some(fee_sats) if in_sats >= needed_sats && shape.has_outputs() => {
             Ok(Division { fee_sats, change_sats: None, vsize })
         }
-        _ => Err(DraftError::NotEnough { needed_sats, available_sats: in_sats }),
+        _ => Err(SpendError::NotEnough { needed_sats, available_sats: in_sats }),
     }
 }
 
@@ -196,7 +200,7 @@ fn arrange(
     mut inputs: Vec<SpendableCoin>,
     funding: &Funding<'_>,
     seed: Seed,
-) -> Draft {
+) -> UnsignedSpend {
     let mut rng = StdRng::from_seed(seed);
     let change = division.change_sats.map(|amount_sats| Change {
         script: funding.change.script.clone(),
@@ -211,7 +215,7 @@ fn arrange(
     let lower_by = if rng.gen_ratio(1, LOWER_ONE_IN) { rng.gen_range(0..LOWER_BY) } else { 0 };
     let lock_time = LockTime::from_height(funding.tip_height.saturating_sub(lower_by))
         .unwrap_or(LockTime::ZERO);
-    Draft {
+    UnsignedSpend {
         inputs,
         payees,
         change,
@@ -222,7 +226,7 @@ fn arrange(
     }
 }
 
-impl Draft {
+impl UnsignedSpend {
     /// The transaction without signatures.
     pub fn unsigned(&self) -> Transaction {
         let input = |coin: &SpendableCoin| TxIn {
@@ -250,7 +254,7 @@ impl Draft {
         }
     }
 
-    /// The output that pays the payee at this position in [`Draft::payees`].
+    /// The output that pays the payee at this position in [`UnsignedSpend::payees`].
     pub fn payee_vout(&self, number: usize) -> Option<u32> {
         self.vout(Some(number))
     }

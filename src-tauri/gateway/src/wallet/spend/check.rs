@@ -6,10 +6,10 @@ use bitcoin::transaction::Version;
 use bitcoin::{Amount, FeeRate, OutPoint, Script, ScriptBuf, Sequence, Transaction, TxOut};
 use tillgate_store::keychains::Keychain;
 
-use super::draft::Draft;
 use super::fee::{FeeWanted, sats};
 use super::payee::{self, BadPayee};
 use super::size::{output_wu, some_script};
+use super::unsigned_spend::UnsignedSpend;
 use crate::wallet::descriptor::WalletError;
 use crate::wallet::public_keychains::PublicKeychains;
 
@@ -50,26 +50,26 @@ pub enum CheckError {
     Script(usize),
 }
 
-/// Checks a signed transaction against its draft, the stored descriptors and the wanted fee. `cap`
-/// is the highest allowed rate, but a replacement may always pay the minimum of BIP125.
+/// Checks a signed transaction against its unsigned spend, the stored descriptors and the wanted
+/// fee. `cap` is the highest allowed rate, but a replacement may always pay the minimum of BIP125.
 ///
 /// # Errors
 /// The first mistake. The transaction must not be stored then.
 pub fn check(
-    draft: &Draft,
+    spend: &UnsignedSpend,
     tx: &Transaction,
     wallet: &PublicKeychains,
     fee: &FeeWanted,
     cap: FeeRate,
 ) -> Result<(), CheckError> {
-    frame(draft, tx)?;
-    outputs(draft, tx, wallet)?;
+    frame(spend, tx)?;
+    outputs(spend, tx, wallet)?;
     let vsize = tx.weight().to_vbytes_ceil();
-    if tx.weight().to_wu() > u64::from(MAX_STANDARD_TX_WEIGHT) || vsize > draft.vsize {
-        return Err(CheckError::Size { vsize, drafted: draft.vsize });
+    if tx.weight().to_wu() > u64::from(MAX_STANDARD_TX_WEIGHT) || vsize > spend.vsize {
+        return Err(CheckError::Size { vsize, drafted: spend.vsize });
     }
-    amounts(draft, tx, fee, cap, &some_script(wallet.address_type()))?;
-    let spent = draft.inputs.iter().map(|coin| {
+    amounts(spend, tx, fee, cap, &some_script(wallet.address_type()))?;
+    let spent = spend.inputs.iter().map(|coin| {
         let script_pubkey = wallet.script(coin.keychain, coin.index)?;
         Ok(TxOut { value: Amount::from_sat(coin.amount_sats), script_pubkey })
     });
@@ -77,15 +77,15 @@ pub fn check(
     tillgate_sandbox::verify_scripts(tx, &spent).map_err(CheckError::Script)
 }
 
-fn frame(draft: &Draft, tx: &Transaction) -> Result<(), CheckError> {
+fn frame(spend: &UnsignedSpend, tx: &Transaction) -> Result<(), CheckError> {
     let sequences = tx.input.iter().all(|input| input.sequence == Sequence::ENABLE_RBF_NO_LOCKTIME);
     let no_script_sig = tx.input.iter().all(|input| input.script_sig.is_empty());
-    if tx.version != Version::TWO || tx.lock_time != draft.lock_time || !sequences || !no_script_sig
+    if tx.version != Version::TWO || tx.lock_time != spend.lock_time || !sequences || !no_script_sig
     {
         return Err(CheckError::Frame);
     }
     let mut spent: Vec<OutPoint> = tx.input.iter().map(|input| input.previous_output).collect();
-    if !spent.iter().eq(draft.inputs.iter().map(|coin| &coin.outpoint)) || spent.is_empty() {
+    if !spent.iter().eq(spend.inputs.iter().map(|coin| &coin.outpoint)) || spent.is_empty() {
         return Err(CheckError::Inputs);
     }
     spent.sort_unstable();
@@ -95,59 +95,63 @@ fn frame(draft: &Draft, tx: &Transaction) -> Result<(), CheckError> {
 
 /// Checks that each output belongs to one payee or to our change, and that each of these has one
 /// output.
-fn outputs(draft: &Draft, tx: &Transaction, wallet: &PublicKeychains) -> Result<(), CheckError> {
+fn outputs(
+    spend: &UnsignedSpend,
+    tx: &Transaction,
+    wallet: &PublicKeychains,
+) -> Result<(), CheckError> {
     let is_paid = |vout: Option<u32>, script: &Script, sats: u64| {
         let output = vout.and_then(|vout| tx.output.get(usize::try_from(vout).ok()?));
         output
             .is_some_and(|output| *output.script_pubkey == *script && output.value.to_sat() == sats)
     };
-    let expected = draft.payees.len() + usize::from(draft.change.is_some());
+    let expected = spend.payees.len() + usize::from(spend.change.is_some());
     // Each payee and the change has its own output, so an equal count rules out further outputs.
     let mut vouts: Vec<_> =
-        (0..draft.payees.len()).filter_map(|number| draft.payee_vout(number)).collect();
-    vouts.extend(draft.change_vout());
+        (0..spend.payees.len()).filter_map(|number| spend.payee_vout(number)).collect();
+    vouts.extend(spend.change_vout());
     vouts.sort_unstable();
     vouts.dedup();
     if tx.output.len() != expected || vouts.len() != expected || expected == 0 {
         return Err(CheckError::Outputs);
     }
-    for (number, payee) in draft.payees.iter().enumerate() {
+    for (number, payee) in spend.payees.iter().enumerate() {
         payee::payable(payee)?;
-        if !is_paid(draft.payee_vout(number), &payee.script, payee.amount_sats) {
+        if !is_paid(spend.payee_vout(number), &payee.script, payee.amount_sats) {
             return Err(CheckError::Outputs);
         }
     }
-    let Some(change) = &draft.change else { return Ok(()) };
+    let Some(change) = &spend.change else { return Ok(()) };
     let ours = wallet.script(Keychain::Internal, change.index)?;
     if change.script != ours {
         return Err(CheckError::Change { script: change.script.clone(), index: change.index });
     }
     let dust = change.amount_sats < ours.minimal_non_dust().to_sat();
-    if dust || !is_paid(draft.change_vout(), &ours, change.amount_sats) {
+    if dust || !is_paid(spend.change_vout(), &ours, change.amount_sats) {
         return Err(CheckError::Outputs);
     }
     Ok(())
 }
 
 fn amounts(
-    draft: &Draft,
+    spend: &UnsignedSpend,
     tx: &Transaction,
     fee: &FeeWanted,
     cap: FeeRate,
     change: &Script,
 ) -> Result<(), CheckError> {
-    let spent = sum_sats(draft.inputs.iter().map(|coin| coin.amount_sats))?;
+    let spent = sum_sats(spend.inputs.iter().map(|coin| coin.amount_sats))?;
     let paid = sum_sats(tx.output.iter().map(|output| output.value.to_sat()))?;
     let fee_sats = spent.checked_sub(paid).ok_or(CheckError::Amounts)?;
-    if fee_sats != draft.fee_sats {
+    if fee_sats != spend.fee_sats {
         return Err(CheckError::Amounts);
     }
     // Change below dust went to the fee, together with the cost of its output.
-    let (more_vsize, dust_sats) = match &draft.change {
+    let (more_vsize, dust_sats) = match &spend.change {
         Some(_) => (0, 0),
         None => (output_wu(change).div_ceil(4) + MORE_COUNT_VB, change.minimal_non_dust().to_sat()),
     };
-    let vsize = draft.vsize + more_vsize;
+    let vsize = spend.vsize + more_vsize;
     let least_sats = fee.sats(tx.weight().to_vbytes_ceil());
     let meant_sats = fee.sats(vsize).saturating_add(dust_sats);
     let capped_sats = sats(cap, vsize).max(fee.for_replacement(vsize));

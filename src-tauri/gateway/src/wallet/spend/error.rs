@@ -8,7 +8,9 @@ use super::payee::BadPayee;
 
 /// Reason why there is no transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, tillgate_told::Told)]
-pub enum DraftError {
+// The database and the panel know the sentences by these codes.
+#[told(codes = "DRAFT")]
+pub enum SpendError {
     #[error(
         "the coins that can be spent now come to {} BTC, and {} BTC are needed with the fee",
         Sum(format_btc(*.available_sats)),

@@ -3,13 +3,13 @@
 use bitcoin::{FeeRate, Script};
 
 use super::build::divide;
-use super::coin::SpendableCoin;
-use super::error::DraftError;
+use super::error::SpendError;
 use super::fee::FeeWanted;
 use super::funding::{FreshChange, Funding};
 use super::payee::Payee;
 use super::select::{Coins, Rest};
 use super::size::{Shape, some_script};
+use super::spendable_coin::SpendableCoin;
 use crate::settings::AddressType;
 
 /// The fee of a transaction for one payee alone.
@@ -31,8 +31,9 @@ pub fn fee_for_one(
     let change = some_change(address_type);
     let funding = funding(coins, fee_rate, address_type, &change);
     let shape = Shape::paying(address_type, [payee.script.as_script()]);
-    let chosen = || -> Result<u64, DraftError> {
-        let inputs = Coins::of(&funding)?.select(shape, payee.amount_sats, Rest::Change)?;
+    let chosen = || -> Result<u64, SpendError> {
+        let inputs =
+            Coins::worth_spending(&funding)?.select(shape, payee.amount_sats, Rest::Change)?;
         Ok(divide(shape, payee.amount_sats, &inputs, &funding)?.fee_sats)
     };
     match chosen() {
@@ -55,7 +56,7 @@ pub fn most(
 ) -> u64 {
     let change = some_change(address_type);
     let funding = funding(coins, fee_rate, address_type, &change);
-    let most_sats = Coins::of(&funding)
+    let most_sats = Coins::worth_spending(&funding)
         .map_or(0, |coins| coins.most_sats(Shape::paying(address_type, [script])));
     if most_sats < script.minimal_non_dust().to_sat() { 0 } else { most_sats }
 }

@@ -2,8 +2,8 @@
 
 use bitcoin::ScriptBuf;
 
-use super::coin::SpendableCoin;
 use super::fee::FeeWanted;
+use super::spendable_coin::SpendableCoin;
 use crate::settings::AddressType;
 
 /// An unused script of our internal keychain, for change.

@@ -14,11 +14,11 @@ use bitcoin::secp256k1::rand::SeedableRng as _;
 use bitcoin::secp256k1::rand::rngs::StdRng;
 use bitcoin::{Amount, BlockHash, FeeRate, OutPoint, ScriptBuf, TxIn, TxOut, Weight};
 
-use super::coin::SpendableCoin;
-use super::error::DraftError;
+use super::error::SpendError;
 use super::fee::{FeeWanted, MAX_RATE};
 use super::funding::Funding;
 use super::size::{Shape, input_wu, output_wu};
+use super::spendable_coin::SpendableCoin;
 use crate::settings::AddressType;
 
 /// The most unconfirmed ancestors of a transaction of ours, itself not counted. Nodes relay 63,
@@ -98,13 +98,13 @@ struct Load {
 
 impl<'a> Coins<'a> {
     /// Sorts the coins that are worth spending.
-    pub fn of(funding: &'a Funding<'a>) -> Result<Self, DraftError> {
+    pub fn worth_spending(funding: &'a Funding<'a>) -> Result<Self, SpendError> {
         if funding.fee.rate > MAX_RATE {
-            return Err(DraftError::FeeRate(funding.fee.rate.to_sat_per_vb_ceil()));
+            return Err(SpendError::FeeRate(funding.fee.rate.to_sat_per_vb_ceil()));
         }
         let mut required = HashSet::with_capacity(funding.required.len());
         if let Some(twice) = funding.required.iter().find(|coin| !required.insert(coin.outpoint)) {
-            return Err(DraftError::Twice(twice.outpoint));
+            return Err(SpendError::Twice(twice.outpoint));
         }
         let input_sats = input_sats(&funding.fee, funding.address_type);
         let is_worth = |coin: &SpendableCoin, times: u64| {
@@ -139,10 +139,10 @@ impl<'a> Coins<'a> {
         shape: Shape,
         pay_sats: u64,
         rest: Rest,
-    ) -> Result<Vec<SpendableCoin>, DraftError> {
+    ) -> Result<Vec<SpendableCoin>, SpendError> {
         self.select_now(shape, pay_sats, rest).map_err(|refusal| {
             if self.would_suffice_once_mined(shape, pay_sats, rest) {
-                DraftError::WaitsForBlock
+                SpendError::WaitsForBlock
             } else {
                 refusal
             }
@@ -166,7 +166,8 @@ impl<'a> Coins<'a> {
         let required: Vec<_> = required.iter().map(mined).collect();
         let optional: Vec<_> = optional.iter().map(mined).collect();
         let funding = Funding { required: &required, optional: &optional, ..*self.funding };
-        Coins::of(&funding).is_ok_and(|coins| coins.select_now(shape, pay_sats, rest).is_ok())
+        Coins::worth_spending(&funding)
+            .is_ok_and(|coins| coins.select_now(shape, pay_sats, rest).is_ok())
     }
 
     fn select_now(
@@ -174,7 +175,7 @@ impl<'a> Coins<'a> {
         shape: Shape,
         pay_sats: u64,
         rest: Rest,
-    ) -> Result<Vec<SpendableCoin>, DraftError> {
+    ) -> Result<Vec<SpendableCoin>, SpendError> {
         let change = &self.funding.change.script;
         let with_change =
             (shape.and_to(change), pay_sats.saturating_add(change.minimal_non_dust().to_sat()));
@@ -189,7 +190,7 @@ impl<'a> Coins<'a> {
         let needed_sats =
             least_sats.saturating_add(self.funding.fee.sats(least_shape.spending(fewest).vsize()));
         if needed_sats > self.available_sats {
-            return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
+            return Err(SpendError::NotEnough { needed_sats, available_sats: self.available_sats });
         }
         let thrifty =
             wanted.iter().flat_map(|wanted| self.thrifty.iter().map(move |order| (order, *wanted)));
@@ -209,9 +210,9 @@ impl<'a> Coins<'a> {
         let all = self.funding.required.len() + self.all[0].len();
         let needed_sats = self.needed_sats(least_shape, all, least_sats);
         if needed_sats > self.available_sats {
-            return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
+            return Err(SpendError::NotEnough { needed_sats, available_sats: self.available_sats });
         }
-        Err(DraftError::TooHeavy)
+        Err(SpendError::TooHeavy)
     }
 
     /// The most that the coins of one order within the limits could pay to one output of `shape`,
@@ -302,7 +303,8 @@ impl<'a> Coins<'a> {
     /// The load without optional coins; `None` if it exceeds the limits. It always includes a
     /// change output, so that the choice does not depend on whether there is change.
     fn load(&self, shape: Shape) -> Option<Load> {
-        let MeansLoad { inputs, ancestors, ancestors_vsize } = MeansLoad::of(self.funding);
+        let MeansLoad { inputs, ancestors, ancestors_vsize } =
+            MeansLoad::from_funding(self.funding);
         let most_inputs = inputs + self.all[0].len();
         let frame_wu =
             shape.spending(most_inputs).frame_wu() + output_wu(&self.funding.change.script);
@@ -353,7 +355,7 @@ struct MeansLoad {
 impl MeansLoad {
     /// An ancestor that two coins share is counted twice, so the sums are upper bounds. Two changes
     /// of ours share none, unless a reorganisation made others' transactions unconfirmed again.
-    fn of(funding: &Funding<'_>) -> Self {
+    fn from_funding(funding: &Funding<'_>) -> Self {
         let none = Self { inputs: funding.required.len(), ancestors: 0, ancestors_vsize: 0 };
         funding.required.iter().fold(none, |sum, coin| Self {
             ancestors: sum.ancestors.saturating_add(coin.ancestors),

@@ -11,7 +11,7 @@ use bitcoin::{
 };
 use tillgate_machine::secrets::Secret;
 
-use super::draft::Draft;
+use super::unsigned_spend::UnsignedSpend;
 use crate::settings::AddressType;
 use crate::wallet::descriptor::{PrivateKeychains, WalletError, WipedKey};
 use crate::wallet::public_keychains::PublicKeychains;
@@ -36,7 +36,7 @@ pub enum SignError {
 /// # Errors
 /// When the words do not give the stored descriptors. Nothing is signed then.
 pub fn sign(
-    draft: &Draft,
+    spend: &UnsignedSpend,
     words: &Secret,
     wallet: &PublicKeychains,
 ) -> Result<Transaction, SignError> {
@@ -45,12 +45,12 @@ pub fn sign(
         return Err(SignError::WrongWords);
     }
     let secp = Secp256k1::new();
-    let signers = draft.inputs.iter().map(|coin| {
+    let signers = spend.inputs.iter().map(|coin| {
         let key = private.key(coin.keychain, coin.index)?;
-        Ok(Signer::of(key, wallet.address_type(), coin.amount_sats, &secp))
+        Ok(Signer::new(key, wallet.address_type(), coin.amount_sats, &secp))
     });
     let signers = signers.collect::<Result<Vec<_>, WalletError>>()?;
-    let mut tx = draft.unsigned();
+    let mut tx = spend.unsigned();
     let witnesses = witnesses(&tx, &signers, wallet.address_type(), &secp)?;
     for (input, witness) in tx.input.iter_mut().zip(witnesses) {
         input.witness = witness;
@@ -67,7 +67,7 @@ struct Signer {
 }
 
 impl Signer {
-    fn of(
+    fn new(
         key: WipedKey,
         address_type: AddressType,
         amount_sats: u64,

@@ -35,8 +35,11 @@ const CAP: FeeRate = FeeRate::from_sat_per_vb_u32(400);
 
 static WALLETS: LazyLock<[PublicKeychains; 2]> = LazyLock::new(|| {
     [AddressType::Bip84, AddressType::Bip86].map(|address_type| {
-        PublicKeychains::of(Descriptors::derive(&words(7), NETWORK, address_type).unwrap(), NETWORK)
-            .unwrap()
+        PublicKeychains::parse(
+            Descriptors::derive(&words(7), NETWORK, address_type).unwrap(),
+            NETWORK,
+        )
+        .unwrap()
     })
 });
 
@@ -166,10 +169,10 @@ impl Purse {
         self.funding(FeeWanted::at(rate))
     }
 
-    /// Signs a draft and checks the signed transaction.
-    fn signed(&self, draft: &Draft, fee: &FeeWanted) -> Transaction {
-        let tx = sign(draft, &words(7), self.wallet).unwrap();
-        check(draft, &tx, self.wallet, fee, CAP).unwrap();
+    /// Signs a spend and checks the signed transaction.
+    fn signed(&self, spend: &UnsignedSpend, fee: &FeeWanted) -> Transaction {
+        let tx = sign(spend, &words(7), self.wallet).unwrap();
+        check(spend, &tx, self.wallet, fee, CAP).unwrap();
         tx
     }
 }

@@ -37,10 +37,10 @@ fn a_thousand_addresses_match_those_of_foreign_implementations() {
             other => panic!("{other}"),
         };
         let network: Network = wallet.network.parse().unwrap();
-        let words = words::read(&wallet.words).unwrap();
+        let words = words::parse(&wallet.words).unwrap();
         let ours = Descriptors::derive(&words, network, address_type).unwrap();
         for (ours, theirs) in [(ours.external, wallet.external), (ours.internal, wallet.internal)] {
-            let keychain = KeychainAddresses::of(&ours, network).unwrap();
+            let keychain = KeychainAddresses::parse(&ours, network).unwrap();
             let addresses: Vec<String> =
                 (0..1_000).map(|index| keychain.derive(index).unwrap().text).collect();
             for (index, address) in theirs.addresses {

@@ -54,7 +54,7 @@ pub enum OtherLanguage {
 }
 
 impl OtherLanguage {
-    const fn of(language: Language) -> Option<Self> {
+    const fn from_language(language: Language) -> Option<Self> {
         Some(match language {
             Language::English => return None,
             Language::SimplifiedChinese | Language::TraditionalChinese => Self::Chinese,
@@ -133,7 +133,7 @@ impl BadWords {
 ///
 /// # Errors
 /// The kind of mistake, without any of the words.
-pub fn read(text: &str) -> Result<Secret, BadWords> {
+pub fn parse(text: &str) -> Result<Secret, BadWords> {
     let text = Zeroizing::new(text.to_lowercase());
     if let Some(other) = without_words(&text) {
         return Err(other);
@@ -278,7 +278,7 @@ fn other_language(typed: &[&str], known: &[Option<&str>]) -> Option<OtherLanguag
     let english = known.iter().flatten().count();
     let (language, most) = Language::ALL
         .iter()
-        .filter_map(|language| Some((OtherLanguage::of(*language)?, in_list(*language))))
+        .filter_map(|language| Some((OtherLanguage::from_language(*language)?, in_list(*language))))
         .max_by_key(|(_, count)| *count)?;
     let is_told = normalized.len() >= COUNTS[0] && most > english && most * 2 > normalized.len();
     is_told.then_some(language)
@@ -294,7 +294,7 @@ mod tests {
     const ELECTRUM: &str = "coach fan denial rifle frost rival join install one wasp cool antique";
 
     fn refused(text: &str) -> BadWords {
-        read(text).map(drop).unwrap_err()
+        parse(text).map(drop).unwrap_err()
     }
 
     /// Words of another language, from the same bytes in each.
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn words_are_read_in_any_case_and_spacing() {
         let typed = format!("  {}\r\n", WORDS.replacen(' ', "\n\t ", 3).to_uppercase());
-        assert_eq!(read(&typed).unwrap().reveal(), WORDS);
+        assert_eq!(parse(&typed).unwrap().reveal(), WORDS);
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
             }),
         ] {
             assert_eq!(
-                read(&typed).map(|words| words.reveal().to_owned()),
+                parse(&typed).map(|words| words.reveal().to_owned()),
                 Ok(OTHER.to_owned()),
                 "{typed:?}"
             );
@@ -360,7 +360,7 @@ mod tests {
                 "These 12 words are the wallet.\nWrite them down on paper, in this order.\n\n{entries}{foot}"
             );
             assert_eq!(
-                read(&sheet).map(|words| words.reveal().to_owned()),
+                parse(&sheet).map(|words| words.reveal().to_owned()),
                 Ok(OTHER.to_owned()),
                 "{sheet}"
             );
@@ -408,13 +408,13 @@ mod tests {
             })
             .find(|words| is_like_electrum(words))
             .unwrap();
-        assert_eq!(read(&by_chance).unwrap().reveal(), by_chance);
+        assert_eq!(parse(&by_chance).unwrap().reveal(), by_chance);
     }
 
     #[test]
     fn words_of_another_language_are_told_as_that_languages() {
         for language in Language::ALL {
-            let Some(other) = OtherLanguage::of(*language) else { continue };
+            let Some(other) = OtherLanguage::from_language(*language) else { continue };
             let words = words_of(*language);
             assert_eq!(refused(&words), BadWords::OtherLanguage(other), "{words}");
         }

@@ -15,12 +15,12 @@ const COINGECKO: &str = include_str!("../fixtures/coingecko.json");
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
 
 /// The quotes read for these currencies: code, price, time in seconds.
-fn read(
+fn quotes(
     site: &Site,
     text: &str,
     codes: &[&str],
 ) -> Result<Vec<(String, String, Option<i64>)>, String> {
-    let quotes = (site.read)(text, &currencies(codes)).map_err(|error| error.to_string())?;
+    let quotes = (site.parse)(text, &currencies(codes)).map_err(|error| error.to_string())?;
     let shown = |quote: Quoted| {
         let at = quote.at.map(|at| at.ms() / 1_000);
         (quote.currency.code().to_owned(), quote.price.normalize().to_string(), at)
@@ -35,12 +35,12 @@ fn quote(code: &str, price: &str, at: Option<i64>) -> (String, String, Option<i6
 #[test]
 fn krakens_answer_is_read_as_the_middle_between_bid_and_ask() {
     assert_eq!(
-        read(&kraken::SITE, KRAKEN, &["USD", "EUR", "GBP"]),
+        quotes(&kraken::SITE, KRAKEN, &["USD", "EUR", "GBP"]),
         Ok(vec![quote("USD", "27712.05", None), quote("EUR", "727.5785", None)]),
         "a market that the answer lacks has no quote"
     );
     assert!(
-        read(&kraken::SITE, KRAKEN_ERROR, &["USD"])
+        quotes(&kraken::SITE, KRAKEN_ERROR, &["USD"])
             .unwrap_err()
             .contains("EQuery:Unknown asset pair")
     );
@@ -49,7 +49,7 @@ fn krakens_answer_is_read_as_the_middle_between_bid_and_ask() {
 #[test]
 fn coinbases_answer_is_read_in_the_wanted_currencies_only() {
     assert_eq!(
-        read(&coinbase::SITE, COINBASE, &["USD", "JPY", "ZAR"]),
+        quotes(&coinbase::SITE, COINBASE, &["USD", "JPY", "ZAR"]),
         Ok(vec![
             quote("USD", "4360.6", None),
             quote("JPY", "472848", None),
@@ -57,7 +57,7 @@ fn coinbases_answer_is_read_in_the_wanted_currencies_only() {
         ])
     );
     assert!(
-        read(&coinbase::SITE, r#"{"data":{"currency":"ETH","rates":{"USD":"1"}}}"#, &["USD"])
+        quotes(&coinbase::SITE, r#"{"data":{"currency":"ETH","rates":{"USD":"1"}}}"#, &["USD"])
             .is_err()
     );
 }
@@ -65,24 +65,24 @@ fn coinbases_answer_is_read_in_the_wanted_currencies_only() {
 #[test]
 fn bitstamps_list_is_read_for_its_markets_of_bitcoin() {
     assert_eq!(
-        read(&bitstamp::SITE, BITSTAMP, &["USD", "EUR"]),
+        quotes(&bitstamp::SITE, BITSTAMP, &["USD", "EUR"]),
         Ok(vec![quote("USD", "26209.5", Some(1_686_068_944))])
     );
     assert_eq!(
-        read(&bitstamp::SITE, BITSTAMP_2026, &["USD"]),
+        quotes(&bitstamp::SITE, BITSTAMP_2026, &["USD"]),
         Ok(vec![quote("USD", "85052.335", Some(1_790_515_990))])
     );
     let twice = format!("[{0},{0}]", BITSTAMP_2026.trim().trim_matches(['[', ']']));
-    assert!(read(&bitstamp::SITE, &twice, &["USD"]).unwrap_err().contains("twice"));
+    assert!(quotes(&bitstamp::SITE, &twice, &["USD"]).unwrap_err().contains("twice"));
 }
 
 #[test]
 fn coingeckos_answer_is_read_with_its_time() {
     let answer = Ok(vec![quote("USD", "67187.3358936566", Some(1_711_356_300))]);
-    assert_eq!(read(&coingecko::SITE, COINGECKO, &["USD", "EUR"]), answer);
+    assert_eq!(quotes(&coingecko::SITE, COINGECKO, &["USD", "EUR"]), answer);
     let null = COINGECKO.replace("67187.3358936566", "null");
     assert_eq!(
-        read(&coingecko::SITE, &null, &["USD"]),
+        quotes(&coingecko::SITE, &null, &["USD"]),
         Ok(Vec::new()),
         "null means no price, and is no error"
     );
@@ -92,7 +92,7 @@ fn coingeckos_answer_is_read_with_its_time() {
 fn mempools_answer_is_read_and_minus_one_is_no_price() {
     let without_euros = MEMPOOL.replace("40545", "-1");
     assert_eq!(
-        read(&mempool::SITE, &without_euros, &["USD", "EUR", "JPY", "ZAR"]),
+        quotes(&mempool::SITE, &without_euros, &["USD", "EUR", "JPY", "ZAR"]),
         Ok(vec![
             quote("USD", "43753", Some(1_703_252_411)),
             quote("JPY", "6218915", Some(1_703_252_411))
@@ -115,7 +115,7 @@ fn an_invalid_price_is_never_read() {
     for (site, text, digits, code, is_string) in PRICES {
         let written = if is_string { format!("\"{digits}\"") } else { digits.to_owned() };
         assert_eq!(text.matches(&written).count(), 1, "{}", site.name);
-        assert_eq!(read(site, text, &[code]).unwrap().len(), 1);
+        assert_eq!(quotes(site, text, &[code]).unwrap().len(), 1);
         for other in [
             "0",
             "0.0",
@@ -130,12 +130,12 @@ fn an_invalid_price_is_never_read() {
             "0.5",
             "true",
         ] {
-            let read = read(site, &text.replace(digits, other), &[code]);
+            let read = quotes(site, &text.replace(digits, other), &[code]);
             assert!(read.is_err(), "{} takes {other:?} for {read:?}", site.name);
         }
         let other_type = if is_string { digits.to_owned() } else { format!("\"{digits}\"") };
         for other in [other_type.as_str(), "[5]", "{}", "[]", "{\"a\":5}", "true"] {
-            let read = read(site, &text.replace(&written, other), &[code]);
+            let read = quotes(site, &text.replace(&written, other), &[code]);
             assert!(read.is_err(), "{} takes {other} for {read:?}", site.name);
         }
     }
@@ -165,12 +165,12 @@ fn an_answer_of_another_form_is_refused_as_a_whole() {
     ];
     for site in SITES {
         for text in broken {
-            assert!(read(site, text, &["USD"]).is_err(), "{} takes {text:.40}", site.name);
+            assert!(quotes(site, text, &["USD"]).is_err(), "{} takes {text:.40}", site.name);
         }
     }
     let without_time = MEMPOOL.replace("time", "date");
     assert!(
-        read(&mempool::SITE, &without_time, &["USD"]).is_err(),
+        quotes(&mempool::SITE, &without_time, &["USD"]).is_err(),
         "a price without its time is refused"
     );
     for (site, text, time) in [
@@ -180,7 +180,7 @@ fn an_answer_of_another_form_is_refused_as_a_whole() {
     ] {
         for other in ["-1", "1e9", "99999999999", "1.5", "null"] {
             assert!(
-                read(site, &text.replacen(time, other, 1), &["USD"]).is_err(),
+                quotes(site, &text.replacen(time, other, 1), &["USD"]).is_err(),
                 "{}: {other}",
                 site.name
             );
@@ -193,7 +193,7 @@ fn an_answer_that_is_cut_off_anywhere_is_refused() {
     for (site, text, ..) in PRICES {
         let text = text.trim_end();
         for end in (0..text.len()).step_by(7).filter(|end| text.is_char_boundary(*end)) {
-            assert!(read(site, &text[..end], &["USD"]).is_err(), "{} up to {end}", site.name);
+            assert!(quotes(site, &text[..end], &["USD"]).is_err(), "{} up to {end}", site.name);
         }
     }
 }
@@ -228,7 +228,7 @@ proptest! {
         let mut changed = text.to_owned();
         let at = at.index(text.len());
         changed.replace_range(at..=at, &put);
-        for quote in (site.read)(&changed, &currencies(&[code])).unwrap_or_default() {
+        for quote in (site.parse)(&changed, &currencies(&[code])).unwrap_or_default() {
             prop_assert!(quote.price >= 1.into() && quote.price < 10_000_000_000_000_i64.into(), "{changed}");
         }
     }

@@ -199,7 +199,7 @@ impl History {
     async fn send_on_change(&mut self, sats: u64, fee_rate_sat_vb: u64) {
         let gateway = &self.world().gateway;
         let settings = gateway.settings.snapshot();
-        let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+        let coins = gateway.store.read(|reader| funds::spendable_coins(reader, &settings)).unwrap();
         let spendable_sats: u64 = coins.iter().map(|coin| coin.amount_sats).sum();
         let Some(most_sats) =
             spendable_sats.checked_sub(LEFT_SATS).filter(|most| *most > LEFT_SATS)

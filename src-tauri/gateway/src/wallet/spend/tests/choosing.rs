@@ -9,8 +9,8 @@ fn one(purse: &mut Purse, amount_sats: u64) -> Vec<Payee> {
     vec![Payee { script: purse.script(), amount_sats }]
 }
 
-fn spent(draft: &Draft) -> BTreeSet<OutPoint> {
-    draft.inputs.iter().map(|coin| coin.outpoint).collect()
+fn spent(spend: &UnsignedSpend) -> BTreeSet<OutPoint> {
+    spend.inputs.iter().map(|coin| coin.outpoint).collect()
 }
 
 fn these(coins: &[SpendableCoin]) -> BTreeSet<OutPoint> {
@@ -55,7 +55,7 @@ fn a_coin_whose_fee_takes_more_than_half_of_it_is_not_spent() {
     let payees = [Payee { script, amount_sats: 99_600 }];
     let refused = choose(&payees, &purse.at(RATE), [0; 32]);
     assert!(
-        matches!(refused, Err(DraftError::NotEnough { available_sats: 101_360, .. })),
+        matches!(refused, Err(SpendError::NotEnough { available_sats: 101_360, .. })),
         "{refused:?}"
     );
 }
@@ -72,8 +72,8 @@ fn one_large_coin_is_preferred_to_many_small_ones() {
     for rate in [20, 50, 110] {
         let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
         let payees = [Payee { script, amount_sats: 100_000 }];
-        let draft = choose(&payees, &purse.at(sat_vb(rate)), [0; 32]).unwrap();
-        let told = (draft.inputs.len(), draft.inputs[0], draft.fee_sats);
+        let spend = choose(&payees, &purse.at(sat_vb(rate)), [0; 32]).unwrap();
+        let told = (spend.inputs.len(), spend.inputs[0], spend.fee_sats);
         assert_eq!(told, (1, large, 141 * u64::from(rate)), "{rate} sat/vB");
     }
 }
@@ -87,8 +87,8 @@ fn small_coins_are_not_added_only_to_make_change() {
     let large = purse.add(1_000_000, Some(2));
     let payees =
         [Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 998_800 }];
-    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
-    assert_eq!((draft.inputs.len(), draft.inputs[0], draft.change), (1, large, None));
+    let spend = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!((spend.inputs.len(), spend.inputs[0], spend.change), (1, large, None));
 }
 
 #[test]
@@ -102,15 +102,15 @@ fn the_inputs_cost_at_most_half_of_their_sum() {
             purse.add(amount_sats, Some(1));
         }
         let payee = purse.payee(1_500_000);
-        let Ok(draft) = choose(std::slice::from_ref(&payee), &purse.at(sat_vb(rate)), [0; 32])
+        let Ok(spend) = choose(std::slice::from_ref(&payee), &purse.at(sat_vb(rate)), [0; 32])
         else {
             continue;
         };
-        let inputs_sats = u64::from(rate) * 68 * draft.inputs.len() as u64;
-        assert!(2 * inputs_sats <= sum_sats(&draft.inputs), "{inputs_sats} at {rate} sat/vB");
+        let inputs_sats = u64::from(rate) * 68 * spend.inputs.len() as u64;
+        assert!(2 * inputs_sats <= sum_sats(&spend.inputs), "{inputs_sats} at {rate} sat/vB");
         cases += 1;
         frugal += usize::from(
-            draft.inputs.iter().all(|coin| coin.amount_sats >= 10 * 68 * u64::from(rate)),
+            spend.inputs.iter().all(|coin| coin.amount_sats >= 10 * 68 * u64::from(rate)),
         );
     }
     assert!(cases > 200 && frugal > 0 && frugal < cases, "{frugal} of {cases}");
@@ -124,12 +124,12 @@ fn large_coins_are_spent_if_many_small_ones_are_too_heavy() {
     }
     let large: Vec<_> = (0..3).map(|_| purse.add(20_000_000, Some(2))).collect();
     let payees = one(&mut purse, 50_000_000);
-    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
-    assert_eq!(spent(&draft), these(&large));
+    let spend = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!(spent(&spend), these(&large));
     // All coins sum to 80,000,000 satoshis. Those that fit into one transaction do not reach
     // 75,000,000.
     let payees = one(&mut purse, 75_000_000);
-    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::TooHeavy));
+    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(SpendError::TooHeavy));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_lack_of_a_few_satoshis_is_not_called_too_heavy() {
     for more_sats in 1..100 {
         let payees = [Payee { script: script.clone(), amount_sats: most_sats + more_sats }];
         let refused = choose(&payees, &purse.at(RATE), [0; 32]);
-        let Err(DraftError::NotEnough { needed_sats, available_sats: 300_000 }) = refused else {
+        let Err(SpendError::NotEnough { needed_sats, available_sats: 300_000 }) = refused else {
             panic!("{refused:?}")
         };
         assert!((1..=100).contains(&(needed_sats - 300_000)));
@@ -175,11 +175,11 @@ fn no_transaction_has_more_than_ten_unconfirmed_ancestors() {
         );
     }
     let payees = one(&mut purse, 650_000);
-    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::WaitsForBlock));
+    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(SpendError::WaitsForBlock));
     // Required coins count too.
     let funding = Funding { required: &[six, five], ..purse.at(RATE) };
     let payees = [Payee { amount_sats: 1_000, ..payees[0].clone() }];
-    assert_eq!(choose(&payees, &funding, [0; 32]), Err(DraftError::WaitsForBlock));
+    assert_eq!(choose(&payees, &funding, [0; 32]), Err(SpendError::WaitsForBlock));
 }
 
 #[test]
@@ -193,13 +193,13 @@ fn a_payout_from_unconfirmed_change_pays_for_its_ancestors() {
     };
     purse.coins.push(change);
     let payees = one(&mut purse, 100_000);
-    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
-    assert_eq!(draft.fee_sats, 10 * draft.vsize + 10 * 300 - 600);
-    purse.signed(&draft, &purse.at(RATE).fee_for_inputs(&draft.inputs));
+    let spend = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!(spend.fee_sats, 10 * spend.vsize + 10 * 300 - 600);
+    purse.signed(&spend, &purse.at(RATE).fee_for_inputs(&spend.inputs));
     // A confirmed coin has no ancestors to pay for, so it is chosen first.
     let confirmed = purse.add(500_000, Some(1));
-    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
-    assert_eq!((spent(&draft), draft.fee_sats), (these(&[confirmed]), 10 * draft.vsize));
+    let spend = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!((spent(&spend), spend.fee_sats), (these(&[confirmed]), 10 * spend.vsize));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn change_with_too_costly_ancestors_waits_for_a_block() {
     };
     purse.coins.push(change);
     let payees = one(&mut purse, 10_000);
-    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::WaitsForBlock));
+    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(SpendError::WaitsForBlock));
     purse.coins[0].amount_sats = 80_000;
     assert!(choose(&payees, &purse.at(RATE), [0; 32]).is_ok());
 }
@@ -228,9 +228,9 @@ fn change_below_the_dust_limit_goes_to_the_fee() {
         let rest_sats = with_change.change.as_ref().unwrap().amount_sats;
         let leaving = |sats| {
             let payees = [Payee { amount_sats: 50_000 + rest_sats - sats, ..payees[0].clone() }];
-            let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
-            purse.signed(&draft, &FeeWanted::at(RATE));
-            draft
+            let spend = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+            purse.signed(&spend, &FeeWanted::at(RATE));
+            spend
         };
         assert_eq!(leaving(dust_sats).change.unwrap().amount_sats, dust_sats);
         let without = leaving(dust_sats - 1);
@@ -246,10 +246,10 @@ fn the_fee_rate_is_at_least_one_satoshi_per_vbyte() {
     let mut purse = Purse::empty(6, AddressType::Bip84);
     purse.add(100_000, Some(1));
     let payees = one(&mut purse, 50_000);
-    let draft = choose(&payees, &purse.at(FeeRate::ZERO), [0; 32]).unwrap();
-    assert_eq!(draft.fee_sats, draft.vsize);
+    let spend = choose(&payees, &purse.at(FeeRate::ZERO), [0; 32]).unwrap();
+    assert_eq!(spend.fee_sats, spend.vsize);
     let beyond = choose(&payees, &purse.at(sat_vb(100_001)), [0; 32]);
-    assert_eq!(beyond, Err(DraftError::FeeRate(100_001)));
+    assert_eq!(beyond, Err(SpendError::FeeRate(100_001)));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_payee_that_cannot_be_paid_is_refused() {
     let mut purse = Purse::empty(7, AddressType::Bip84);
     purse.add(100_000, Some(1));
     let refused = |payees: &[Payee]| match choose(payees, &purse.at(RATE), [0; 32]) {
-        Err(DraftError::Payee(bad)) => bad,
+        Err(SpendError::Payee(bad)) => bad,
         other => panic!("{other:?}"),
     };
     let payee = |script, amount_sats| Payee { script, amount_sats };
@@ -299,7 +299,7 @@ fn a_payee_that_cannot_be_paid_is_refused() {
     );
     assert!(matches!(
         choose_most(&[], &purse.at(RATE), [0; 32]),
-        Err(DraftError::Payee(BadPayee::Nobody))
+        Err(SpendError::Payee(BadPayee::Nobody))
     ));
 }
 
@@ -311,15 +311,15 @@ fn a_coin_is_spent_once_even_if_it_is_named_twice() {
     let payees = one(&mut purse, 150_000);
     assert!(matches!(
         choose(&payees, &purse.at(RATE), [0; 32]),
-        Err(DraftError::NotEnough { available_sats: 100_000, .. })
+        Err(SpendError::NotEnough { available_sats: 100_000, .. })
     ));
     let required = Funding { required: &[coin], ..purse.at(RATE) };
     assert!(matches!(
         choose(&payees, &required, [0; 32]),
-        Err(DraftError::NotEnough { available_sats: 100_000, .. })
+        Err(SpendError::NotEnough { available_sats: 100_000, .. })
     ));
     let twice = Funding { required: &[coin, coin], ..purse.at(RATE) };
-    assert_eq!(choose(&payees, &twice, [0; 32]), Err(DraftError::Twice(coin.outpoint)));
+    assert_eq!(choose(&payees, &twice, [0; 32]), Err(SpendError::Twice(coin.outpoint)));
 }
 
 #[test]
@@ -330,12 +330,12 @@ fn output_order_is_random_and_lock_time_is_near_the_tip() {
     let mut places = [0; 4];
     for _ in 0..1_000 {
         let seed = purse.seed();
-        let draft = choose(&payees, &purse.at(RATE), seed).unwrap();
-        places[draft.change_vout().unwrap() as usize] += 1;
-        let height = draft.lock_time.to_consensus_u32();
+        let spend = choose(&payees, &purse.at(RATE), seed).unwrap();
+        places[spend.change_vout().unwrap() as usize] += 1;
+        let height = spend.lock_time.to_consensus_u32();
         assert!((TIP - 99..=TIP).contains(&height));
         lower += u32::from(height < TIP);
-        let tx = draft.unsigned();
+        let tx = spend.unsigned();
         assert!(tx.version.0 == 2 && tx.input.iter().all(|input| input.sequence.0 == 0xFFFF_FFFD));
     }
     assert!(places.iter().all(|count| (180..320).contains(count)), "{places:?}");
@@ -352,7 +352,7 @@ fn the_lock_time_on_a_young_chain_is_not_negative() {
     let payees = purse.payees(1, 100_000);
     for _ in 0..100 {
         let seed = purse.seed();
-        let draft = choose(&payees, &Funding { tip_height: 3, ..purse.at(RATE) }, seed).unwrap();
-        assert!(draft.lock_time.to_consensus_u32() <= 3);
+        let spend = choose(&payees, &Funding { tip_height: 3, ..purse.at(RATE) }, seed).unwrap();
+        assert!(spend.lock_time.to_consensus_u32() <= 3);
     }
 }

@@ -16,10 +16,10 @@ fn the_estimated_fee_is_exact_to_the_satoshi() {
         let seed = purse.seed();
         let payees = [payee];
         let funding = purse.at(rate);
-        let Ok(draft) = choose(&payees, &funding, seed) else { continue };
-        let tx = purse.signed(&draft, &funding.fee_for_inputs(&draft.inputs));
+        let Ok(spend) = choose(&payees, &funding, seed) else { continue };
+        let tx = purse.signed(&spend, &funding.fee_for_inputs(&spend.inputs));
         let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
-        worst_sats = worst_sats.max((sum_sats(&draft.inputs) - out_sats).abs_diff(estimate_sats));
+        worst_sats = worst_sats.max((sum_sats(&spend.inputs) - out_sats).abs_diff(estimate_sats));
         cases += 1;
     }
     eprintln!(
@@ -53,10 +53,10 @@ fn the_largest_payout_can_be_paid_and_a_larger_one_cannot() {
             choose(&payees, &purse.at(rate), [1; 32])
         };
         if most_sats > 0 {
-            let draft = pay(most_sats).unwrap();
-            purse.signed(&draft, &purse.at(rate).fee_for_inputs(&draft.inputs));
+            let spend = pay(most_sats).unwrap();
+            purse.signed(&spend, &purse.at(rate).fee_for_inputs(&spend.inputs));
             // No change may be left: the computed maximum would then be too small.
-            assert_eq!(draft.change, None);
+            assert_eq!(spend.change, None);
         }
         // Roundings cost at most three satoshis, and the fee of a whole vbyte.
         let beyond = most_sats + 3 + rate.to_sat_per_vb_ceil();
@@ -75,8 +75,8 @@ fn the_largest_payout_fits_into_one_transaction() {
     let most_sats = most(&script, &purse.coins, sat_vb(1), AddressType::Bip84);
     assert!((33_000_000..34_000_000).contains(&most_sats), "{most_sats}");
     let payees = [Payee { script, amount_sats: most_sats }];
-    let draft = choose(&payees, &purse.at(sat_vb(1)), [1; 32]).unwrap();
-    assert!(draft.vsize > 89_000 && draft.vsize <= MAX_VSIZE_WITH_ANCESTORS);
+    let spend = choose(&payees, &purse.at(sat_vb(1)), [1; 32]).unwrap();
+    assert!(spend.vsize > 89_000 && spend.vsize <= MAX_VSIZE_WITH_ANCESTORS);
 }
 
 #[test]

@@ -12,39 +12,39 @@ fn rates() -> impl Strategy<Value = FeeRate> {
 }
 
 /// Checks the properties that every signed transaction has.
-fn sound(purse: &Purse, draft: &Draft, tx: &Transaction, fee: &FeeWanted) {
+fn sound(purse: &Purse, spend: &UnsignedSpend, tx: &Transaction, fee: &FeeWanted) {
     let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
-    assert_eq!(sum_sats(&draft.inputs) - out_sats, draft.fee_sats);
+    assert_eq!(sum_sats(&spend.inputs) - out_sats, spend.fee_sats);
     let vsize = tx.weight().to_vbytes_ceil();
-    assert!(vsize <= draft.vsize && draft.vsize - vsize <= 1 + draft.inputs.len() as u64 / 4);
+    assert!(vsize <= spend.vsize && spend.vsize - vsize <= 1 + spend.inputs.len() as u64 / 4);
     let wanted_sats = fee.sats(vsize);
-    assert!(draft.fee_sats >= wanted_sats);
-    if let Some(change) = &draft.change {
+    assert!(spend.fee_sats >= wanted_sats);
+    if let Some(change) = &spend.change {
         // The fee exceeds the wanted fee by at most 1 % and one satoshi.
         assert!(
-            draft.fee_sats * 100 <= wanted_sats * 101 + 100,
+            spend.fee_sats * 100 <= wanted_sats * 101 + 100,
             "{} for {wanted_sats}",
-            draft.fee_sats
+            spend.fee_sats
         );
-        let output = &tx.output[draft.change_vout().unwrap() as usize];
+        let output = &tx.output[spend.change_vout().unwrap() as usize];
         assert_eq!(
             (&output.script_pubkey, output.value.to_sat()),
             (&change.script, change.amount_sats)
         );
         assert_eq!(change.script, purse.change.script);
     }
-    for (number, payee) in draft.payees.iter().enumerate() {
-        let output = &tx.output[draft.payee_vout(number).unwrap() as usize];
+    for (number, payee) in spend.payees.iter().enumerate() {
+        let output = &tx.output[spend.payee_vout(number).unwrap() as usize];
         assert_eq!(
             (&output.script_pubkey, output.value.to_sat()),
             (&payee.script, payee.amount_sats)
         );
     }
-    assert_eq!(tx.output.len(), draft.payees.len() + usize::from(draft.change.is_some()));
-    let ancestors: u32 = draft.inputs.iter().map(|coin| coin.ancestors).sum();
-    let ancestors_vsize: u64 = draft.inputs.iter().map(|coin| coin.ancestors_vsize).sum();
+    assert_eq!(tx.output.len(), spend.payees.len() + usize::from(spend.change.is_some()));
+    let ancestors: u32 = spend.inputs.iter().map(|coin| coin.ancestors).sum();
+    let ancestors_vsize: u64 = spend.inputs.iter().map(|coin| coin.ancestors_vsize).sum();
     assert!(
-        ancestors <= MAX_ANCESTORS && ancestors_vsize + draft.vsize <= MAX_VSIZE_WITH_ANCESTORS
+        ancestors <= MAX_ANCESTORS && ancestors_vsize + spend.vsize <= MAX_VSIZE_WITH_ANCESTORS
     );
 }
 
@@ -61,21 +61,21 @@ proptest! {
         let seed = purse.seed();
         let funding = purse.at(rate);
         match choose(&payees, &funding, seed) {
-            Ok(draft) => {
-                prop_assert_eq!(&draft.payees, &payees);
-                let fee = funding.fee_for_inputs(&draft.inputs);
-                sound(&purse, &draft, &purse.signed(&draft, &fee), &fee);
-                let ancestors = |of: fn(&SpendableCoin) -> u64| draft.inputs.iter().map(of).sum::<u64>();
-                let vsize = draft.vsize + ancestors(|coin| coin.ancestors_vsize);
-                let paid_sats = draft.fee_sats + ancestors(|coin| coin.ancestors_fee_sats);
-                prop_assert!(paid_sats >= fee.by_rate(vsize) - 1 - draft.inputs.len() as u64, "the package pays too little");
+            Ok(spend) => {
+                prop_assert_eq!(&spend.payees, &payees);
+                let fee = funding.fee_for_inputs(&spend.inputs);
+                sound(&purse, &spend, &purse.signed(&spend, &fee), &fee);
+                let ancestors = |of: fn(&SpendableCoin) -> u64| spend.inputs.iter().map(of).sum::<u64>();
+                let vsize = spend.vsize + ancestors(|coin| coin.ancestors_vsize);
+                let paid_sats = spend.fee_sats + ancestors(|coin| coin.ancestors_fee_sats);
+                prop_assert!(paid_sats >= fee.by_rate(vsize) - 1 - spend.inputs.len() as u64, "the package pays too little");
             }
-            Err(DraftError::NotEnough { needed_sats, available_sats }) => {
+            Err(SpendError::NotEnough { needed_sats, available_sats }) => {
                 prop_assert!(needed_sats > available_sats);
                 prop_assert!(available_sats <= sum_sats(&purse.coins) && needed_sats > paid_sats(&payees));
             }
             // Two unconfirmed change coins can have more ancestors together than a transaction may.
-            Err(DraftError::WaitsForBlock) => prop_assert!(purse.coins.iter().any(|coin| coin.height.is_none())),
+            Err(SpendError::WaitsForBlock) => prop_assert!(purse.coins.iter().any(|coin| coin.height.is_none())),
             Err(other) => prop_assert!(false, "{}", other),
         }
     }
@@ -107,8 +107,8 @@ proptest! {
                 prop_assert_eq!(&bump.payees, &payees);
                 sound(&purse, &bump, &purse.signed(&bump, &fee), &fee);
             }
-            Err(DraftError::NotEnough { needed_sats, available_sats }) => prop_assert!(needed_sats > available_sats),
-            Err(DraftError::TooHeavy) => prop_assert!(first.inputs.iter().any(|coin| coin.height.is_none())),
+            Err(SpendError::NotEnough { needed_sats, available_sats }) => prop_assert!(needed_sats > available_sats),
+            Err(SpendError::TooHeavy) => prop_assert!(first.inputs.iter().any(|coin| coin.height.is_none())),
             Err(other) => prop_assert!(false, "{}", other),
         }
     }
@@ -143,19 +143,19 @@ proptest! {
         let seed = purse.seed();
         let funding = purse.at(rate);
         match choose_most(&payees, &funding, seed) {
-            Ok((draft, places)) => {
+            Ok((spend, places)) => {
                 prop_assert!(places.is_sorted() && !places.is_empty());
                 let taken: Vec<_> = places.iter().map(|place| payees[*place].clone()).collect();
-                prop_assert_eq!(&taken, &draft.payees);
-                let fee = funding.fee_for_inputs(&draft.inputs);
-                sound(&purse, &draft, &purse.signed(&draft, &fee), &fee);
+                prop_assert_eq!(&taken, &spend.payees);
+                let fee = funding.fee_for_inputs(&spend.inputs);
+                sound(&purse, &spend, &purse.signed(&spend, &fee), &fee);
                 // Each skipped payee does not fit with those before it.
                 for missed in (0..payees.len()).filter(|place| !places.contains(place)) {
                     let before = places.iter().filter(|place| **place < missed).chain([&missed]);
                     let them: Vec<_> = before.map(|place| payees[*place].clone()).collect();
                     match choose(&them, &funding, seed) {
                         // The transaction is full; later payees are for the next one.
-                        Err(DraftError::TooHeavy | DraftError::WaitsForBlock) if choose(&them[them.len() - 1..], &funding, seed).is_ok() => break,
+                        Err(SpendError::TooHeavy | SpendError::WaitsForBlock) if choose(&them[them.len() - 1..], &funding, seed).is_ok() => break,
                         tried => prop_assert!(tried.is_err()),
                     }
                 }

@@ -21,17 +21,17 @@ fn pay_all(purse: &mut Purse, mut payees: Vec<Payee>) -> Took {
         let seed = purse.seed();
         let fee = FeeWanted::at(sat_vb(5));
         let start = Instant::now();
-        let (draft, places) = choose_most(&payees, &purse.funding(fee), seed).unwrap();
+        let (spend, places) = choose_most(&payees, &purse.funding(fee), seed).unwrap();
         let chosen = Instant::now();
-        let tx = sign(&draft, &words(7), purse.wallet).unwrap();
+        let tx = sign(&spend, &words(7), purse.wallet).unwrap();
         let signed = Instant::now();
-        check(&draft, &tx, purse.wallet, &fee, CAP).unwrap();
+        check(&spend, &tx, purse.wallet, &fee, CAP).unwrap();
         took.checking += signed.elapsed();
         took.signing += signed - chosen;
         took.choosing += chosen - start;
         took.transactions += 1;
-        took.inputs += draft.inputs.len();
-        purse.coins.retain(|coin| !draft.inputs.contains(coin));
+        took.inputs += spend.inputs.len();
+        purse.coins.retain(|coin| !spend.inputs.contains(coin));
         let mut place = 0..;
         payees.retain(|_| place.next().is_some_and(|place| !places.contains(&place)));
     }
@@ -63,13 +63,13 @@ fn too_many_small_payouts_are_chosen_without_a_search_for_each() {
     let payees: Vec<Payee> =
         (0..1_807).map(|_| Payee { script: purse.script(), amount_sats: 10_000 }).collect();
     let start = Instant::now();
-    let (draft, places) = choose_most(&payees, &purse.at(sat_vb(1)), [1; 32]).unwrap();
+    let (spend, places) = choose_most(&payees, &purse.at(sat_vb(1)), [1; 32]).unwrap();
     let took = start.elapsed();
     eprintln!(
         "{} of {} payouts of {} coins were chosen in {took:?}",
         places.len(),
         payees.len(),
-        draft.inputs.len()
+        spend.inputs.len()
     );
     assert!(places.iter().copied().eq(0..places.len()) && places.len() < payees.len());
     assert!(took < Duration::from_secs(15), "{took:?}");

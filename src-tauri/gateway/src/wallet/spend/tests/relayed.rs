@@ -38,11 +38,11 @@ impl Network {
     }
 
     /// Signs, checks and broadcasts.
-    fn sends(&self, draft: &Draft, fee: &FeeWanted) -> (Transaction, Paid) {
-        let tx = self.purse.signed(draft, fee);
+    fn sends(&self, spend: &UnsignedSpend, fee: &FeeWanted) -> (Transaction, Paid) {
+        let tx = self.purse.signed(spend, fee);
         self.sandbox.broadcast(&tx, NOW_MS).unwrap();
         let vsize = tx.weight().to_vbytes_ceil();
-        (tx, Paid { fee_sats: draft.fee_sats, vsize })
+        (tx, Paid { fee_sats: spend.fee_sats, vsize })
     }
 
     fn funding(&self, fee: FeeWanted) -> Funding<'_> {
@@ -50,10 +50,10 @@ impl Network {
     }
 }
 
-fn change_coin(draft: &Draft, tx: &Transaction, paid: Paid) -> SpendableCoin {
-    let change = draft.change.as_ref().unwrap();
+fn change_coin(spend: &UnsignedSpend, tx: &Transaction, paid: Paid) -> SpendableCoin {
+    let change = spend.change.as_ref().unwrap();
     SpendableCoin {
-        outpoint: OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() },
+        outpoint: OutPoint { txid: tx.compute_txid(), vout: spend.change_vout().unwrap() },
         amount_sats: change.amount_sats,
         keychain: Keychain::Internal,
         index: change.index,
@@ -137,8 +137,8 @@ fn nodes_accept_our_largest_transaction() {
     let mut network = Network::with(AddressType::Bip84, 1, 50_000_000);
     let payees = network.purse.payees(3_000, 600);
     let fee = FeeWanted::at(sat_vb(1));
-    let (draft, places) = choose_most(&payees, &network.funding(fee), [1; 32]).unwrap();
-    assert!(draft.vsize > MAX_VSIZE_WITH_ANCESTORS - 100, "{}", draft.vsize);
+    let (spend, places) = choose_most(&payees, &network.funding(fee), [1; 32]).unwrap();
+    assert!(spend.vsize > MAX_VSIZE_WITH_ANCESTORS - 100, "{}", spend.vsize);
     assert!(places.is_sorted() && places.len() > 2_000);
-    network.sends(&draft, &fee);
+    network.sends(&spend, &fee);
 }

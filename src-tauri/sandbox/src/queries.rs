@@ -5,7 +5,7 @@ use bitcoin::{BlockHash, OutPoint, Txid};
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::error::SandboxError;
-use crate::sandbox::{Sandbox, read};
+use crate::sandbox::{Sandbox, read_view};
 use crate::transactions::{self, Position};
 use crate::types::{MempoolEntry, TxView, UnspentOutput};
 use crate::{blocks, change_log, changes, mempool};
@@ -24,7 +24,7 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn transaction(&self, txid: Txid) -> Result<Option<TxView>, SandboxError> {
-        read(&mut self.lock(), |conn| {
+        read_view(&mut self.lock(), |conn| {
             transactions::tx_by_txid(conn, &txid)?
                 .map(|row| changes::view(conn, row.id))
                 .transpose()
@@ -36,7 +36,7 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn mempool_entry(&self, txid: Txid) -> Result<Option<MempoolEntry>, SandboxError> {
-        read(&mut self.lock(), |conn| {
+        read_view(&mut self.lock(), |conn| {
             let Some(row) = transactions::tx_by_txid(conn, &txid)? else { return Ok(None) };
             let Position::Mempool { entered_ms } = row.position else { return Ok(None) };
             let ancestors = mempool::ancestors(conn, row.id)?
@@ -58,7 +58,7 @@ impl Sandbox {
     /// # Errors
     /// Only if the file cannot be accessed or is damaged.
     pub fn spender_in_mempool(&self, outpoint: OutPoint) -> Result<Option<Txid>, SandboxError> {
-        read(&mut self.lock(), |conn| {
+        read_view(&mut self.lock(), |conn| {
             let Some(coin) = transactions::coin(conn, &outpoint)? else { return Ok(None) };
             let spender = mempool::mempool_spender(conn, &coin)?;
             spender.map(|id| Ok(transactions::tx_by_id(conn, id)?.txid)).transpose()
@@ -75,7 +75,7 @@ impl Sandbox {
         outpoint: OutPoint,
         with_mempool: bool,
     ) -> Result<Option<UnspentOutput>, SandboxError> {
-        read(&mut self.lock(), |conn| {
+        read_view(&mut self.lock(), |conn| {
             let Some(coin) = transactions::coin(conn, &outpoint)? else { return Ok(None) };
             let confirmations = match coin.position {
                 Position::Block { height, .. } => {

@@ -25,7 +25,7 @@ const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// The fee and coverage of one payout, with the coins that would be chosen now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Funding {
+pub struct PayoutCost {
     /// The fee of a transaction for this payout alone.
     pub network_fee_sats: u64,
     /// The coins are too few for this payout and the payouts that wait before it.
@@ -73,22 +73,22 @@ struct Purse {
 }
 
 impl Purse {
-    fn read(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
+    fn load(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
         Ok(Self {
-            coins: funds::spendable(reader, settings)?,
+            coins: funds::spendable_coins(reader, settings)?,
             waiting_sats: reader.waiting_payouts_sats()?,
         })
     }
 
-    /// Computes the funding of a payee. `spendable_sats` is called only if the payout alone is
+    /// Computes the cost of a payee. `spendable_sats` is called only if the payout alone is
     /// payable, but `coins` are worth less than the payout and the waiting ones together.
-    fn funding(
+    fn cost(
         &self,
         payee: &Payee,
         fee_rate: PayoutFeeRate,
         address_type: AddressType,
         spendable_sats: impl FnOnce() -> Result<u64, StoreError>,
-    ) -> Result<Funding, StoreError> {
+    ) -> Result<PayoutCost, StoreError> {
         let fee = spend::fee_for_one(payee, &self.coins, fee_rate.capped(), address_type);
         let network_fee_sats = fee.fee_sats;
         let needed_sats =
@@ -100,42 +100,42 @@ impl Purse {
         let choice_sats = worth.fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
         let balance_short =
             !fee.is_payable || (choice_sats < needed_sats && spendable_sats()? < needed_sats);
-        Ok(Funding { network_fee_sats, balance_short })
+        Ok(PayoutCost { network_fee_sats, balance_short })
     }
 }
 
-/// The funding of a payout of `amount_sats` to `script` at this fee rate. Blocks while the coins
+/// The cost of a payout of `amount_sats` to `script` at this fee rate. Blocks while the coins
 /// are read.
-pub fn funding(
+pub fn cost(
     reader: &Reader<'_>,
     gateway: &Gateway,
     settings: &Settings,
     fee_rate: PayoutFeeRate,
     (amount_sats, script): (u64, &Script),
-) -> Result<Funding, StoreError> {
+) -> Result<PayoutCost, StoreError> {
     let payee = Payee { script: script.to_owned(), amount_sats };
     let address_type = funds::address_type(&gateway.wallet, settings);
     let spendable_sats = || funds::spendable_sats(reader, settings, fee_rate, address_type);
-    Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type, spendable_sats)
+    Purse::load(reader, settings)?.cost(&payee, fee_rate, address_type, spendable_sats)
 }
 
-/// As [`funding`], on a thread that may block. The database is released before the coins are
+/// As [`cost`], on a thread that may block. The database is released before the coins are
 /// chosen, because that may take long.
 ///
 /// # Errors
 /// When the database cannot be read, and when no permit comes in time.
-pub async fn funding_off_thread(
+pub async fn cost_off_thread(
     gateway: &Arc<Gateway>,
     settings: &Arc<Settings>,
     fee_rate: PayoutFeeRate,
     (amount_sats, script): (u64, ScriptBuf),
     permit: Permit,
-) -> Result<Funding, StoreError> {
+) -> Result<PayoutCost, StoreError> {
     let (gateway, settings) = (Arc::clone(gateway), Arc::clone(settings));
     let permit = permit.take().await?;
     let reckon = move || {
         let _permit = permit;
-        let purse = gateway.store.read(|reader| Purse::read(reader, &settings))?;
+        let purse = gateway.store.read(|reader| Purse::load(reader, &settings))?;
         let payee = Payee { script, amount_sats };
         let address_type = funds::address_type(&gateway.wallet, &settings);
         let spendable_sats = || {
@@ -143,7 +143,7 @@ pub async fn funding_off_thread(
                 .store
                 .read(|reader| funds::spendable_sats(reader, &settings, fee_rate, address_type))
         };
-        purse.funding(&payee, fee_rate, address_type, spendable_sats)
+        purse.cost(&payee, fee_rate, address_type, spendable_sats)
     };
     tokio::task::spawn_blocking(reckon).await.map_err(|_| StoreError::Closed)?
 }
@@ -157,7 +157,7 @@ pub fn most_sats(
     fee_rate: PayoutFeeRate,
     script: &Script,
 ) -> Result<u64, StoreError> {
-    let coins = funds::spendable(reader, settings)?;
+    let coins = funds::spendable_coins(reader, settings)?;
     let most_sats = spend::most(
         script,
         &coins,

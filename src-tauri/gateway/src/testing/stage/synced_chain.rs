@@ -24,7 +24,7 @@ const MOVED_MS: i64 = 30_000;
 
 /// A node's chain with the sandbox's identity, so that a reopened gateway takes it for the same
 /// chain.
-pub struct Shown {
+pub struct SyncedChain {
     pub chain: Arc<dyn Chain>,
     pub instance: Option<[u8; 32]>,
     /// The real node behind it, if there is one.
@@ -79,7 +79,7 @@ impl NoticeReceiver {
     }
 }
 
-impl Shown {
+impl SyncedChain {
     /// Brings a real node to the sandbox's state.
     fn follow(&self) -> Result<(), ChainDown> {
         if let Some(Followed { real, sandbox, clock }) = &self.followed {
@@ -109,7 +109,7 @@ impl Shown {
     }
 }
 
-impl ChainWrapper for Shown {
+impl ChainWrapper for SyncedChain {
     fn chain(&self) -> &dyn Chain {
         self.chain.as_ref()
     }

@@ -165,7 +165,7 @@ pub fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, St
         Ok::<_, StoreError>(!line.values().flat_map(inputs).any(|input| ours.contains(&input)))
     };
     let tip_height = reader.tip_height()?;
-    let unmined = if was_taken { None } else { Some(UnminedTwins::read(reader)?) };
+    let unmined = if was_taken { None } else { Some(UnminedTwins::load(reader)?) };
     for payout in reader.payouts_of_batch(batch_seq)? {
         for twin in reader.twins_of_payout(payout.seq)? {
             let may_be_mined = !twins::facts(reader, &twin)?.is_ruled_out(tip_height);

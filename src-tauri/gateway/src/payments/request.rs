@@ -13,7 +13,7 @@ const REFERENCE_MAX: usize = 255;
 
 /// A payment request as received: texts that are not validated. `None` means missing.
 #[derive(Debug, Clone, Default)]
-pub struct Draft<'a> {
+pub struct PaymentRequest<'a> {
     /// The price, a decimal number.
     pub amount: Option<Cow<'a, str>>,
     /// ISO 4217 code.
@@ -90,34 +90,34 @@ pub struct Validated {
 /// Finds every field error of a request. The merchant accepts `currencies`; `hosts` may be
 /// notified.
 pub fn validate(
-    draft: Draft<'_>,
+    request: PaymentRequest<'_>,
     currencies: &[Currency],
     notification_url_optional: bool,
     hosts: &NotifyHosts,
 ) -> Validated {
-    let too_long = texts_too_long(&draft);
-    let mut field_errors = FieldErrors(draft.field_errors);
-    let currency = field_errors.currency("currency", draft.currency, currencies);
-    let amount = field_errors.required("amount", draft.amount);
+    let too_long = texts_too_long(&request);
+    let mut field_errors = FieldErrors(request.field_errors);
+    let currency = field_errors.currency("currency", request.currency, currencies);
+    let amount = field_errors.required("amount", request.amount);
     let price =
         amount.and_then(|amount| field_errors.fiat("amount", &amount, currency)).zip(currency);
     let notification_url = if notification_url_optional {
-        draft.notification_url
+        request.notification_url
     } else {
-        field_errors.required("notificationUrl", draft.notification_url)
+        field_errors.required("notificationUrl", request.notification_url)
     };
     let message = field_errors
-        .required("message", draft.message)
+        .required("message", request.message)
         .and_then(|it| field_errors.text("message", it, TEXT_MAX));
-    let reference = field_errors.required("merchantTransactionId", draft.merchant_transaction_id);
+    let reference = field_errors.required("merchantTransactionId", request.merchant_transaction_id);
     let reference =
         reference.and_then(|it| field_errors.text("merchantTransactionId", it, REFERENCE_MAX));
     let notification_url =
         notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts));
-    let anomaly_notification_url = draft
+    let anomaly_notification_url = request
         .anomaly_notification_url
         .and_then(|it| field_errors.notified_url("anomalyNotificationUrl", it, hosts));
-    let redirect_urls = redirect_urls(draft.redirect_urls, &mut field_errors);
+    let redirect_urls = redirect_urls(request.redirect_urls, &mut field_errors);
     // A field that is too long by itself gets no second error.
     let is_told = |one: &FieldError| field_errors.0.iter().any(|told| told.field == one.field);
     if let Some(too_long) = too_long.filter(|one| !is_told(one)) {
@@ -135,15 +135,15 @@ pub fn validate(
 }
 
 /// An error at the longest text, if the texts and URLs of a request are too long together.
-fn texts_too_long(draft: &Draft<'_>) -> Option<FieldError> {
+fn texts_too_long(request: &PaymentRequest<'_>) -> Option<FieldError> {
     let named = [
-        ("message", &draft.message),
-        ("merchantTransactionId", &draft.merchant_transaction_id),
-        ("notificationUrl", &draft.notification_url),
-        ("anomalyNotificationUrl", &draft.anomaly_notification_url),
+        ("message", &request.message),
+        ("merchantTransactionId", &request.merchant_transaction_id),
+        ("notificationUrl", &request.notification_url),
+        ("anomalyNotificationUrl", &request.anomaly_notification_url),
     ];
     let named = named.into_iter().filter_map(|(field, text)| Some((field, text.as_ref()?.len())));
-    let redirects = draft.redirect_urls.iter().map(|(kind, text)| (kind.field(), text.len()));
+    let redirects = request.redirect_urls.iter().map(|(kind, text)| (kind.field(), text.len()));
     let lengths: Vec<(&'static str, usize)> = named.chain(redirects).collect();
     let in_all: usize = lengths.iter().map(|(_, length)| length).sum();
     let (longest, _) = lengths.into_iter().max_by_key(|(_, length)| *length)?;
@@ -169,14 +169,14 @@ mod tests {
     use super::super::checks::URL_MAX;
     use super::*;
 
-    fn good() -> Draft<'static> {
-        Draft {
+    fn good() -> PaymentRequest<'static> {
+        PaymentRequest {
             amount: Some("10.00".into()),
             currency: Some("USD".into()),
             notification_url: Some("https://shop.example/hook".into()),
             message: Some("".into()),
             merchant_transaction_id: Some("".into()),
-            ..Draft::default()
+            ..PaymentRequest::default()
         }
     }
 
@@ -184,9 +184,9 @@ mod tests {
         ["USD", "JPY"].iter().filter_map(|code| Currency::from_code(code)).collect()
     }
 
-    fn fields(draft: Draft<'_>) -> Vec<String> {
+    fn fields(request: PaymentRequest<'_>) -> Vec<String> {
         let field_errors =
-            validate(draft, &currencies(), false, &NotifyHosts::default()).field_errors;
+            validate(request, &currencies(), false, &NotifyHosts::default()).field_errors;
         field_errors
             .into_iter()
             .map(|field_error| field_error.field.unwrap_or_default().into_owned())
@@ -197,14 +197,14 @@ mod tests {
     fn empty_texts_pass_and_all_missing_fields_are_named() {
         assert_eq!(fields(good()), Vec::<String>::new());
         let named = ["currency", "amount", "notificationUrl", "message", "merchantTransactionId"];
-        assert_eq!(fields(Draft::default()), named);
+        assert_eq!(fields(PaymentRequest::default()), named);
     }
 
     #[test]
     fn texts_and_urls_have_8192_bytes_together_at_most() {
         let url =
             |length: usize| Cow::from(format!("https://shop.example/{}", "u".repeat(length - 21)));
-        let of = |last: usize| Draft {
+        let of = |last: usize| PaymentRequest {
             notification_url: Some(url(2_048)),
             anomaly_notification_url: Some(url(2_000)),
             message: Some("é".repeat(512).into()),
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_field_with_a_parse_error_is_not_also_called_missing() {
         let field_errors = vec![FieldError::invalid("message", "must be a string")];
-        assert_eq!(fields(Draft { message: None, field_errors, ..good() }), ["message"]);
+        assert_eq!(fields(PaymentRequest { message: None, field_errors, ..good() }), ["message"]);
     }
 
     #[test]
@@ -235,12 +235,12 @@ mod tests {
         let digits = "9".repeat(30);
         for amount in ["0", "-1", "1e400", "NaN", "0.001", digits.as_str(), "", "1,5", " 1"] {
             assert_eq!(
-                fields(Draft { amount: Some(amount.into()), ..good() }),
+                fields(PaymentRequest { amount: Some(amount.into()), ..good() }),
                 ["amount"],
                 "{amount}"
             );
         }
-        let yen = |amount: &'static str| Draft {
+        let yen = |amount: &'static str| PaymentRequest {
             currency: Some("JPY".into()),
             amount: Some(amount.into()),
             ..good()
@@ -257,9 +257,12 @@ mod tests {
     #[test]
     fn a_bad_amount_is_reported_along_with_a_bad_currency() {
         for currency in ["XXX", "usd", "GBP", ""] {
-            let draft =
-                Draft { currency: Some(currency.into()), amount: Some("NaN".into()), ..good() };
-            assert_eq!(fields(draft), ["currency", "amount"], "{currency}");
+            let request = PaymentRequest {
+                currency: Some(currency.into()),
+                amount: Some("NaN".into()),
+                ..good()
+            };
+            assert_eq!(fields(request), ["currency", "amount"], "{currency}");
         }
     }
 
@@ -286,20 +289,20 @@ mod tests {
             long.as_str(),
         ] {
             assert_eq!(
-                fields(Draft { notification_url: Some(url.into()), ..good() }),
+                fields(PaymentRequest { notification_url: Some(url.into()), ..good() }),
                 ["notificationUrl"],
                 "{url}"
             );
         }
         let bytes = format!("https://shop.example/{}", "é".repeat(URL_MAX / 2));
         assert_eq!(
-            fields(Draft { notification_url: Some(bytes.into()), ..good() }),
+            fields(PaymentRequest { notification_url: Some(bytes.into()), ..good() }),
             ["notificationUrl"]
         );
         for url in ["http://127.0.0.1:8080/a?b=c@d#e", "HTTPS://Shop.Example", "https://[::1]/@me"]
         {
             assert_eq!(
-                fields(Draft { notification_url: Some(url.into()), ..good() }),
+                fields(PaymentRequest { notification_url: Some(url.into()), ..good() }),
                 Vec::<String>::new(),
                 "{url}"
             );
@@ -308,7 +311,7 @@ mod tests {
 
     #[test]
     fn texts_are_bounded_in_characters_not_bytes() {
-        let message = |text: String| Draft { message: Some(text.into()), ..good() };
+        let message = |text: String| PaymentRequest { message: Some(text.into()), ..good() };
         assert_eq!(fields(message("é".repeat(512))), Vec::<String>::new());
         assert_eq!(fields(message("é".repeat(513))), ["message"]);
         assert_eq!(fields(message("a".repeat(10_000))), ["message"]);
@@ -319,12 +322,12 @@ mod tests {
 
     #[test]
     fn redirect_urls_are_validated_one_by_one_and_become_an_object() {
-        let mut draft = good();
-        draft.redirect_urls = vec![
+        let mut request = good();
+        request.redirect_urls = vec![
             (RedirectKind::Expired, "https://shop.example/e".into()),
             (RedirectKind::Confirmed, "ftp://shop.example".into()),
         ];
-        let validated = validate(draft, &currencies(), false, &NotifyHosts::default());
+        let validated = validate(request, &currencies(), false, &NotifyHosts::default());
         assert_eq!(validated.field_errors[0].field.as_deref(), Some("redirectUrls.confirmed"));
         assert_eq!(
             validated.redirect_urls.as_deref(),
@@ -335,7 +338,7 @@ mod tests {
     #[test]
     fn a_key_may_make_the_notification_url_optional() {
         let validated = validate(
-            Draft { notification_url: None, ..good() },
+            PaymentRequest { notification_url: None, ..good() },
             &currencies(),
             true,
             &NotifyHosts::default(),

@@ -9,9 +9,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::data_dir::{self, DataDir, DataDirError};
-use crate::environment::Environment;
-use crate::trust;
+use tillgate_machine::data_dir::{self, DataDir, DataDirError};
+use tillgate_machine::environment::Environment;
+use tillgate_machine::trust;
 
 const NAME: &str = "wallet.made";
 
@@ -19,32 +19,30 @@ const NAME: &str = "wallet.made";
 const ABOUT: &[u8] =
     b"This environment has a wallet. If this file is deleted, Tillgate creates it again.\n";
 
-impl DataDir {
-    /// Writes the mark durably. Call it before the wallet is committed.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn mark_wallet(&self) -> Result<(), DataDirError> {
-        let file = self.path().join(NAME);
-        let failed = |source| DataDirError::Io { action: "writing", path: file.clone(), source };
-        put(&file).map_err(failed)
-    }
+/// Writes the mark durably. Call it before the wallet is committed.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(folder: &DataDir) -> Result<(), DataDirError> {
+    let file = folder.path().join(NAME);
+    let failed = |source| DataDirError::Io { action: "writing", path: file.clone(), source };
+    put(&file).map_err(failed)
+}
 
-    /// Makes the mark agree with the database.
-    ///
-    /// # Errors
-    /// When the file can be neither written nor removed.
-    pub fn set_wallet_mark(&self, has_wallet: bool) -> Result<(), DataDirError> {
-        let file = self.path().join(NAME);
-        if has_wallet {
-            return if file.exists() { Ok(()) } else { self.mark_wallet() };
+/// Makes the mark agree with the database.
+///
+/// # Errors
+/// When the file can be neither written nor removed.
+pub fn set(folder: &DataDir, has_wallet: bool) -> Result<(), DataDirError> {
+    let file = folder.path().join(NAME);
+    if has_wallet {
+        return if file.exists() { Ok(()) } else { write(folder) };
+    }
+    match fs::remove_file(&file) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(DataDirError::Io { action: "removing", path: file, source })
         }
-        match fs::remove_file(&file) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(DataDirError::Io { action: "removing", path: file, source })
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -76,8 +74,9 @@ fn put(file: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_machine::data_dir::IfMissing;
+
     use super::*;
-    use crate::data_dir::IfMissing;
 
     #[test]
     fn a_wallet_is_known_without_its_database() {
@@ -86,8 +85,8 @@ mod tests {
         assert!(!has(Environment::Production), "there is no folder yet");
         let dir = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         assert!(!has(Environment::Production));
-        dir.mark_wallet().unwrap();
-        dir.mark_wallet().unwrap();
+        write(&dir).unwrap();
+        write(&dir).unwrap();
         assert!(has(Environment::Production) && !has(Environment::Test));
         drop(dir);
         DataDir::open(folder.path(), Environment::Production, IfMissing::Refuse)
@@ -101,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::open(folder.path(), Environment::Production, IfMissing::Make).unwrap();
         for has_wallet in [true, true, false, false, true] {
-            dir.set_wallet_mark(has_wallet).unwrap();
+            set(&dir, has_wallet).unwrap();
             assert_eq!(is_there(folder.path(), Environment::Production).unwrap(), has_wallet);
         }
     }

@@ -20,7 +20,7 @@ pub const FIAT: &str = "fiatAmount";
 
 /// A payout request as received: texts that are not validated. `None` means missing.
 #[derive(Debug, Clone, Default)]
-pub struct Draft<'a> {
+pub struct PayoutRequest<'a> {
     /// The Bitcoin to send, a decimal number; either this or the fiat amount.
     pub btc_amount: Option<Cow<'a, str>>,
     /// The fiat worth to send, a decimal number.
@@ -57,24 +57,29 @@ pub struct Validated {
 /// Finds every field error of a request. `currencies` are those that the merchant takes; `hosts`
 /// may be notified.
 pub fn validate(
-    draft: Draft<'_>,
+    payout: PayoutRequest<'_>,
     currencies: &[Currency],
     network: Network,
     hosts: &NotifyHosts,
 ) -> Validated {
-    let mut field_errors = FieldErrors(draft.field_errors);
-    let currency = field_errors.currency("currency", draft.currency, currencies);
-    let amount =
-        amount(&mut field_errors, draft.btc_amount, draft.fiat_amount, currency, draft.refund_sats);
-    let address = field_errors.required("address", draft.address);
+    let mut field_errors = FieldErrors(payout.field_errors);
+    let currency = field_errors.currency("currency", payout.currency, currencies);
+    let amount = amount(
+        &mut field_errors,
+        payout.btc_amount,
+        payout.fiat_amount,
+        currency,
+        payout.refund_sats,
+    );
+    let address = field_errors.required("address", payout.address);
     let address = address.and_then(|text| payout_address(&mut field_errors, &text, network));
     Validated {
         amount,
-        refund_sats: draft.refund_sats,
+        refund_sats: payout.refund_sats,
         currency,
         address,
-        comment: draft.comment.and_then(|it| field_errors.text("comment", it, TEXT_MAX)),
-        notification_url: draft
+        comment: payout.comment.and_then(|it| field_errors.text("comment", it, TEXT_MAX)),
+        notification_url: payout
             .notification_url
             .and_then(|it| field_errors.notified_url("notificationUrl", it, hosts)),
         field_errors: field_errors.0,

@@ -11,7 +11,7 @@ use super::fault::CoreFault;
 use super::zmq::Told;
 
 /// The state that a node shows.
-pub(super) struct Shown<'a> {
+pub(super) struct NodeView<'a> {
     pub sandbox: &'a Sandbox,
     pub fault: Option<&'a CoreFault>,
     pub told: &'a Mutex<Told>,
@@ -19,7 +19,7 @@ pub(super) struct Shown<'a> {
     pub crowd: &'a HashMap<Txid, Transaction>,
 }
 
-impl Shown<'_> {
+impl NodeView<'_> {
     /// Height of the best block.
     pub(super) fn height(&self) -> Result<u32, SandboxError> {
         let height = self.sandbox.tip()?.height;

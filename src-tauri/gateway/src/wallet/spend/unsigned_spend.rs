@@ -3,12 +3,12 @@
 use bitcoin::ScriptBuf;
 use bitcoin::absolute::LockTime;
 
-use super::coin::SpendableCoin;
 use super::payee::Payee;
+use super::spendable_coin::SpendableCoin;
 
 /// A transaction that is not signed yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct UnsignedSpend {
     /// The coins that it spends, in the order of its inputs.
     pub inputs: Vec<SpendableCoin>,
     /// The payees in the order of the request; empty if the transaction pays only ourselves.

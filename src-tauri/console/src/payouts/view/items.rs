@@ -17,7 +17,7 @@ use crate::payouts::waiting::{Queue, Standing};
 use crate::sums::FiatView;
 
 /// The facts that the items of all payouts share.
-pub struct Shown<'a> {
+pub struct PayoutItems<'a> {
     gateway: &'a Gateway,
     snapshot: Snapshot<'a>,
     pub tip_height: u32,
@@ -25,8 +25,8 @@ pub struct Shown<'a> {
     twins: UnminedTwins,
 }
 
-impl<'a> Shown<'a> {
-    pub fn of(
+impl<'a> PayoutItems<'a> {
+    pub fn new(
         gateway: &'a Gateway,
         reader: &'a Reader<'a>,
         pages_base: &'a str,
@@ -35,8 +35,8 @@ impl<'a> Shown<'a> {
             gateway,
             snapshot: Snapshot::new(reader, gateway.installation, pages_base),
             tip_height: reader.tip_height()?,
-            queue: Queue::of(gateway, reader)?,
-            twins: UnminedTwins::read(reader)?,
+            queue: Queue::load(gateway, reader)?,
+            twins: UnminedTwins::load(reader)?,
         })
     }
 
@@ -54,18 +54,18 @@ impl<'a> Shown<'a> {
             payout_id: row.id.to_string(),
             state: row.state,
             address: row.address.clone(),
-            amount: BtcView::of_sats(row.amount_sats),
-            worth: FiatView::of(row.fiat_minor, currency),
+            amount: BtcView::from_sats(row.amount_sats),
+            worth: FiatView::from_minor(row.fiat_minor, currency),
             currency: currency.code().to_owned(),
-            fee: BtcView::of_sats(row.network_fee_sats),
+            fee: BtcView::from_sats(row.network_fee_sats),
             fee_paid: (row.booked_fee_sats != 0)
-                .then(|| BtcView::of(row.booked_fee_sats.saturating_neg())),
-            total: BtcView::of_sats(row.amount_sats.saturating_add(row.network_fee_sats)),
-            fee_worth: Some(FiatView::of(
+                .then(|| BtcView::from_signed_sats(row.booked_fee_sats.saturating_neg())),
+            total: BtcView::from_sats(row.amount_sats.saturating_add(row.network_fee_sats)),
+            fee_worth: Some(FiatView::from_minor(
                 row.fiat_total_minor.saturating_sub(row.fiat_minor),
                 currency,
             )),
-            total_worth: FiatView::of(row.fiat_total_minor, currency),
+            total_worth: FiatView::from_minor(row.fiat_total_minor, currency),
             rate: row.rate.format(),
             rate_shown: row.rate.show(),
             comment: row.comment.clone(),

@@ -1,0 +1,20 @@
+//! Block reorganisations: the transactions whose blocks left the chain.
+
+use bitcoin::Txid;
+use tillgate_store::{Reader, StoreError};
+
+/// Our transactions that were in removed blocks above `left_above`, or were ruled out by such
+/// blocks, and that no answer of this look reports.
+///
+/// Without this, such a transaction or its conflict would keep gaining confirmations until a later
+/// answer. No answer comes if the script states are lost, or the server refuses to report the
+/// script.
+pub fn unmined(
+    reader: &Reader<'_>,
+    left_above: u32,
+    is_reported: impl Fn(&Txid) -> bool,
+) -> Result<Vec<Txid>, StoreError> {
+    let mut unmined = reader.transactions_decided_above(left_above)?;
+    unmined.retain(|txid| !is_reported(txid));
+    Ok(unmined)
+}

@@ -20,22 +20,29 @@ const KEY_DOMAIN: &[u8] = b"tillgate sandbox customer key";
 /// The simulated customer. Its keys are derived from the seed.
 pub(crate) struct Customer {
     secp: Secp256k1<All>,
-    seed: [u8; 32],
+    keys: Vec<Key>,
+}
+
+struct Key {
+    pair: Keypair,
+    /// Most are P2WPKH, every fourth P2TR.
+    script: ScriptBuf,
 }
 
 impl Customer {
     pub(crate) fn new(seed: [u8; 32]) -> Customer {
-        Customer { secp: Secp256k1::new(), seed }
+        let secp = Secp256k1::new();
+        let keys = (0..KEYS).map(|index| Key::derive(&secp, &seed, index)).collect();
+        Customer { secp, keys }
     }
 
-    /// The output script of a key: most are P2WPKH, every fourth P2TR.
+    /// The output script of a key.
     pub(crate) fn script(&self, index: u32) -> ScriptBuf {
-        let keypair = self.keypair(index % KEYS);
-        if is_taproot(index) {
-            ScriptBuf::new_p2tr(&self.secp, keypair.x_only_public_key().0, None)
-        } else {
-            ScriptBuf::new_p2wpkh(&CompressedPublicKey(keypair.public_key()).wpubkey_hash())
-        }
+        self.key(index).script.clone()
+    }
+
+    fn key(&self, index: u32) -> &Key {
+        &self.keys[(index % KEYS) as usize]
     }
 
     /// Signs all inputs; `coins` are the outputs they spend, in order.
@@ -68,7 +75,7 @@ impl Customer {
                 coin.outpoint
             ))
         };
-        let keypair = self.keypair(key_index);
+        let keypair = self.key(key_index).pair;
         if is_taproot(key_index) {
             let sighash = cache
                 .taproot_key_spend_signature_hash(
@@ -90,23 +97,33 @@ impl Customer {
         let signature = ecdsa::Signature { signature, sighash_type: EcdsaSighashType::All };
         Ok(Witness::p2wpkh(&signature, &keypair.public_key()))
     }
+}
 
-    fn keypair(&self, index: u32) -> Keypair {
-        let mut attempt = 0u32;
-        loop {
-            let mut engine = sha256::Hash::engine();
-            engine.input(KEY_DOMAIN);
-            engine.input(&self.seed);
-            engine.input(&index.to_le_bytes());
-            engine.input(&attempt.to_le_bytes());
-            // About one hash in 2^128 is not a valid key.
-            if let Ok(key) =
-                SecretKey::from_slice(sha256::Hash::from_engine(engine).as_byte_array())
-            {
-                return key.keypair(&self.secp);
-            }
-            attempt = attempt.wrapping_add(1);
+impl Key {
+    fn derive(secp: &Secp256k1<All>, seed: &[u8; 32], index: u32) -> Key {
+        let pair = keypair(secp, seed, index);
+        let script = if is_taproot(index) {
+            ScriptBuf::new_p2tr(secp, pair.x_only_public_key().0, None)
+        } else {
+            ScriptBuf::new_p2wpkh(&CompressedPublicKey(pair.public_key()).wpubkey_hash())
+        };
+        Key { pair, script }
+    }
+}
+
+fn keypair(secp: &Secp256k1<All>, seed: &[u8; 32], index: u32) -> Keypair {
+    let mut attempt = 0u32;
+    loop {
+        let mut engine = sha256::Hash::engine();
+        engine.input(KEY_DOMAIN);
+        engine.input(seed);
+        engine.input(&index.to_le_bytes());
+        engine.input(&attempt.to_le_bytes());
+        // About one hash in 2^128 is not a valid key.
+        if let Ok(key) = SecretKey::from_slice(sha256::Hash::from_engine(engine).as_byte_array()) {
+            return key.keypair(secp);
         }
+        attempt = attempt.wrapping_add(1);
     }
 }
 

@@ -67,7 +67,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
             |text| parse_usd(text).filter(|sum| *sum <= ZERO_CONF_MAX_USD.into()),
             ToString::to_string,
         )
-        .about("Up to this price in US dollars a payment is accepted without a confirmation, if its transaction spends only confirmed coins, pays a sufficient fee rate and has no recent conflict."),
+        .about("Up to this price in US dollars a payment is accepted without a confirmation. Its transaction must spend only confirmed coins, pay a sufficient fee rate and have no recent conflict."),
         Setting::whole("zeroConfQuietSeconds", 0..=3_600, |of| {
             &mut of.policy.zero_conf_quiet_seconds
         })
@@ -168,7 +168,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
             |of| &mut of.notices,
             |part| part.parse().ok(),
         )
-        .about("The events that the desktop notifies of: a paid payment, a reversed one, coins that need a decision, a payout by an API key, a shop's server that takes no notifications."),
+        .about("The events that the desktop notifies of. With attention, coins need a decision. With payout, an API key asked for one, or one failed. With shop, a server takes no notifications."),
         Setting::list(
             "noticeSounds",
             format!("a list of {}", in_words(&NewsKind::ALL.map(NewsKind::as_str), "and")),
@@ -236,7 +236,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
             },
             |of| of.backend.as_str().to_owned(),
         )
-        .about("The kind of server that shows the chain, unless the network is sandbox: core is your own Bitcoin Core node, electrum is a server, which learns your addresses."),
+        .about("The kind of server that shows the chain, unless the network is sandbox. core is your own Bitcoin Core node. electrum is a server, which learns your addresses."),
         Setting::field(
             "backendUrl",
             format!("a list of at most {SERVERS_MAX} URLs without user, password, query and fragment, or empty: like http://127.0.0.1:8332 (http and https, for core) or ssl://electrum.example:50002 (tcp and ssl with a port, for electrum)"),
@@ -259,7 +259,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
             |of| &mut of.backend_cookie_file,
             file,
         )
-        .about("The file .cookie that the node writes at each start, with which the gateway signs in at the node, or the node's folder that holds it."),
+        .about("The file .cookie that the node writes at each start, or its folder. The gateway signs in with it."),
         Setting::optional(
             "backendUser",
             format!("1 to {USER_MAX} characters without colons and control characters"),
@@ -281,7 +281,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
             zmq_address,
         )
         .schemes("tcp://")
-        .about("The address where the node announces blocks and transactions (its option -zmqpubsequence), so that payments are seen at once instead of within a second; with several nodes, name the address of the first one."),
+        .about("The address where a node of Bitcoin Core announces blocks and transactions (its option -zmqpubsequence). Payments are then seen at once instead of within a second. With several nodes, name the address of the first one."),
         Setting::optional(
             "backupFolder",
             "the absolute path of a folder",

@@ -103,6 +103,9 @@ fn the_description_lists_exactly_the_known_currencies() {
     let description: Value = serde_json::from_str(include_str!("../openapi.json")).unwrap();
     let known: Vec<&str> = Currency::ALL.iter().map(Currency::code).collect();
     assert_eq!(description["components"]["schemas"]["Currency"]["enum"], json!(known));
+    let limit = &description["paths"]["/v2/payouts/limit"]["get"]["parameters"][0]["schema"];
+    let with_bitcoin: Vec<&str> = std::iter::once("BTC").chain(known).collect();
+    assert_eq!(limit["enum"], json!(with_bitcoin));
 }
 
 /// Status and name of each error type in the table of `docs/api.md`.

@@ -83,12 +83,6 @@ impl CoreChain {
         })
     }
 
-    /// Makes the next look ask for the whole mempool, like a look without a notice.
-    #[cfg(any(test, feature = "testing"))]
-    pub fn list_next(&self) {
-        self.state.lock().listed = None;
-    }
-
     #[cfg(any(test, feature = "testing"))]
     pub fn last_notice(&self) -> Option<u32> {
         self.notices.as_ref()?.count()

@@ -135,6 +135,9 @@ pub struct LookRequest<'a> {
     pub watch: &'a dyn WatchList,
     /// Ignored by a backend that [`Sees::Everything`].
     pub scripts: Scripts<'a>,
+    /// Whether the backend itself woke this look. The answer may then be about the news alone, and
+    /// cover nothing.
+    pub is_woken: bool,
 }
 
 /// The changes, in one consistent view of the chain.

@@ -114,7 +114,8 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
         "FEE_ABOVE_CAP" => {
             "to bump at this rate, give it as --fee-rate; to cancel the payout at this rate, raise the setting `feeCapSatVb` first"
         }
-        "PAYOUT_PAID_BEFORE" => "add --again to do that",
+        // An approval has no such option: staff reject the offer.
+        "PAYOUT_PAID_BEFORE" if error.field.is_some() => "add --again to do that",
         "SENDER_HOLDS" => "`tillgate payouts release` ends the hold",
         "OTHER_COPY_UNSEEN" => "start the gateway (`tillgate serve`), and try again",
         _ => return None,
@@ -139,6 +140,7 @@ mod tests {
 
     use super::*;
     use tillgate_gateway::anomalies::RefundError;
+    use tillgate_gateway::payouts::ApproveError;
     use tillgate_gateway::sender::ReplaceError;
 
     #[test]
@@ -162,5 +164,8 @@ mod tests {
             "the window has a checkbox, not an option: {error}"
         );
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("--again")));
+        let address = "bcrt1q".to_owned();
+        let error = CommandError::from(ApproveError::PaidBefore { txid, amount_sats: 1, address });
+        assert_eq!(remedy(&error), None, "an approval has no such option");
     }
 }

@@ -175,6 +175,11 @@ impl World {
         self.app.watcher.look().await.unwrap();
     }
 
+    /// Looks at the chain once as a notice of the backend makes it look.
+    pub async fn look_woken(&self) {
+        self.app.watcher.look_woken().await.unwrap();
+    }
+
     /// Runs one pass of the sender, which must succeed.
     pub async fn pass_sender(&self) {
         self.app.sender.pass(&self.app.watcher).await.unwrap();

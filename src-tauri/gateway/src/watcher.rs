@@ -78,6 +78,15 @@ impl Watcher {
         self.hold().await.look().await
     }
 
+    /// Looks at the chain because the backend woke the watcher: for the news alone, if the backend
+    /// knows what is new. Such a look decides no deadline, and the sender does not rely on it.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub async fn look_woken(&self) -> Result<(), WatchError> {
+        self.hold().await.look_woken().await
+    }
+
     /// Looks once, but does not wait for a long look, which needs more than one answer of the
     /// backend.
     ///
@@ -90,7 +99,7 @@ impl Watcher {
             permit = self.hold() => permit,
             catching_up = self.gateway.backend.last_look.falls_behind() => return Err(WatchError::Behind(catching_up)),
         };
-        permit.look_with(Patience::OneAnswer).await
+        permit.look_with(Patience::OneAnswer, false).await
     }
 
     /// Accepts the coins received for a payment on behalf of `actor`, whom the audit names.
@@ -129,13 +138,13 @@ impl Watcher {
         let mut tick = interval(every);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::select! {
+            let is_woken = tokio::select! {
                 () = shutdown.cancelled() => return,
-                _ = tick.tick() => {}
-                () = self.woken() => {}
-            }
+                _ = tick.tick() => false,
+                () = self.woken() => true,
+            };
             // `last_look` keeps the reason of a failure and logs it once.
-            let _ = self.look().await;
+            let _ = if is_woken { self.look_woken().await } else { self.look().await };
         }
     }
 

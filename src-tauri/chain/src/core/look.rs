@@ -8,14 +8,13 @@ use bitcoin::{Network, OutPoint, Transaction, Txid};
 use serde_json::json;
 use tillgate_domain::chain::{Tip, TxPosition};
 use tillgate_domain::time::Timestamp;
-use tokio::time::Instant;
 
 use super::blocks::{self, Synced};
 use super::linked_headers::link;
 use super::notices::Notices;
 use super::resume::{self, Resumed};
 use super::rpc::{Rpc, call};
-use super::state::{Listed, State};
+use super::state::State;
 use super::{mempool, unconfirmed};
 use crate::checks::conflicts::Facts;
 use crate::checks::errors::{behind, tip_changed};
@@ -57,7 +56,7 @@ pub fn look(
         if let Some(token) = state.token.as_ref().filter(|token| token.is_behind()) {
             return Err(behind("node", last.height, state.before.as_ref().unwrap_or(token)));
         }
-        let mempool = read_mempool(rpc, state, request.watch, &synced, notices)?;
+        let mempool = read_mempool(rpc, state, request, &synced, notices)?;
         txs.extend(mempool.txs);
         (more, covered) = (mempool.more, mempool.covered);
         if !txs.is_empty()
@@ -87,27 +86,31 @@ pub fn look(
     })
 }
 
-/// Lists the mempool if this look is due, or if notices announce a transaction of ours.
+/// Lists the mempool. A look that a notice woke lists it only after a block, or if a notice
+/// announces a transaction of ours.
 fn read_mempool(
     rpc: &Rpc,
     state: &mut State,
-    watch: &dyn WatchList,
+    request: &LookRequest<'_>,
     synced: &Synced,
     notices: Option<&Notices>,
 ) -> Result<MempoolPart, ChainDown> {
-    let (is_due, at) = (mempool::is_due(state, synced, notices), Instant::now());
-    // Notices may be late or false, so a look that is not due decides no deadline.
-    let covered = if is_due { Covered::Everything } else { Covered::Scripts(HashSet::new()) };
-    if !is_due && !mempool::announces_ours(rpc, state, watch, notices)? {
+    let watch = request.watch;
+    // Taken by each look, so that new hints find room.
+    let hints = notices.map(Notices::take).unwrap_or_default();
+    let is_whole = !request.is_woken || state.listed_at != Some(synced.tip.hash);
+    // Notices may be late or false, so a look that they woke decides no deadline.
+    let covered = if is_whole { Covered::Everything } else { Covered::Scripts(HashSet::new()) };
+    if !is_whole && !mempool::has_ours(rpc, state, watch, hints)? {
         return Ok(MempoolPart { txs: Vec::new(), more: false, covered });
     }
     let mut pool = mempool::list(rpc, state, watch, synced)?;
     if pool.more {
-        state.listed = None;
+        state.listed_at = None;
         return Ok(MempoolPart { txs: Vec::new(), more: true, covered });
     }
-    if is_due {
-        state.listed = Some(Listed { at, tip: synced.tip.hash });
+    if is_whole {
+        state.listed_at = Some(synced.tip.hash);
     }
     let txs = unconfirmed::changed(rpc, state, &mut pool, synced, watch)?;
     Ok(MempoolPart { txs, more: false, covered })

@@ -7,7 +7,6 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use serde_json::json;
 
 use super::blocks::Synced;
-use super::notices::Notices;
 use super::results::RawMempool;
 use super::rpc::{RawResult, Refused, Rpc, call, typed};
 use super::state::{MempoolSnapshot, State};
@@ -25,24 +24,16 @@ const BATCH: usize = 50;
 /// Core's code for a missing transaction.
 const NOT_FOUND: i64 = -5;
 
-/// Whether this look must list the mempool. A look within a second of a list was woken by a notice,
-/// and needs a list only if [`announces_ours`].
-pub fn is_due(state: &State, synced: &Synced, notices: Option<&Notices>) -> bool {
-    let (Some(last), Some(notices)) = (state.listed, notices) else { return true };
-    last.tip != synced.tip.hash || last.at.elapsed() >= notices.listed_every()
-}
-
-/// Whether notices announce an unread transaction of the mempool that is ours or conflicts with
+/// Whether one of the announced transactions is in the mempool, unread, and ours or in conflict with
 /// ours. A false notice thus causes no list. Nothing is remembered, so the next list judges each
 /// transaction after its parents.
-pub fn announces_ours(
+pub fn has_ours(
     rpc: &Rpc,
     state: &State,
     watch: &dyn WatchList,
-    notices: Option<&Notices>,
+    announced: BTreeSet<Txid>,
 ) -> Result<bool, ChainDown> {
-    let hints = notices.map(Notices::take).unwrap_or_default();
-    let new = hints.into_iter().filter(|txid| !state.is_settled(txid)).collect();
+    let new = announced.into_iter().filter(|txid| !state.is_settled(txid)).collect();
     let (found, needed) = (transactions(rpc, &in_mempool(rpc, &new)?)?, state.needed());
     let conflicts =
         |tx: &Transaction| tx.input.iter().any(|it| needed.contains_key(&it.previous_output));

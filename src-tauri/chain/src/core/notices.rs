@@ -55,17 +55,16 @@ pub struct NoticesPace {
     pub reached_within: Duration,
     /// The pause after a useful connection.
     pub pause: Duration,
-    /// The longest time between two lists of the whole mempool.
-    pub listed_every: Duration,
+    /// A connection without a message for this time is made anew: the way to the node may be gone.
+    pub silent_at_most: Duration,
 }
 
 impl NoticesPace {
-    /// `listed_every` is shorter than the second between two looks, so that each look without a
-    /// notice asks for a list.
+    /// A quiet network brings a block every ten minutes.
     pub const USUAL: Self = Self {
         reached_within: Duration::from_secs(5),
         pause: Duration::from_secs(1),
-        listed_every: Duration::from_millis(900),
+        silent_at_most: Duration::from_secs(3_600),
     };
 }
 
@@ -142,10 +141,6 @@ impl Notices {
         self.fault()
     }
 
-    pub fn listed_every(&self) -> Duration {
-        self.shared.options.pace.listed_every
-    }
-
     /// Notified when a notice needs a look.
     pub fn wake(&self) -> &Notify {
         self.shared.options.waker.notify()
@@ -216,7 +211,10 @@ async fn listen(shared: Arc<Shared>) {
                 shared.begin();
                 shared.tried.send_replace(true);
                 tracing::debug!(url = shared.options.url, "listening to the node");
-                hear(&shared, subscription).await
+                match hear(&shared, subscription).await {
+                    Some(why) => why,
+                    None => continue,
+                }
             }
             Err(why) => why,
         };
@@ -235,16 +233,20 @@ async fn reach(shared: &Shared) -> Result<Subscription<TcpStream>, String> {
     Subscription::to(stream, TOPIC).await.map_err(|unheard| unheard.to_string())
 }
 
-/// Takes messages until the connection ends; returns the reason.
-async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> String {
+/// Takes messages until the connection ends. Returns the reason; `None` after a long silence, which
+/// is no fault.
+async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> Option<String> {
+    let silent_at_most = shared.options.pace.silent_at_most;
     let mut second = Second { began: Instant::now(), messages: 0 };
     loop {
-        let Message { parts, commands } = match subscription.next().await {
-            Ok(message) => message,
-            Err(unheard) => return unheard.to_string(),
+        let Message { parts, commands } = match timeout(silent_at_most, subscription.next()).await {
+            Ok(Ok(message)) => message,
+            Ok(Err(unheard)) => return Some(unheard.to_string()),
+            Err(_) => return None,
         };
         let Some((notice, count)) = Notice::read(&parts) else {
-            return "it sent a message that is not of Bitcoin Core's topic sequence".to_owned();
+            let why = "it sent a message that is not of Bitcoin Core's topic sequence";
+            return Some(why.to_owned());
         };
         if shared.note(notice, count) {
             shared.options.waker.wake();

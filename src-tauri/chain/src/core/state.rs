@@ -6,7 +6,6 @@ use bitcoin::block::Header;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
-use tokio::time::Instant;
 
 use super::results::Reach;
 use crate::checks::conflicts::{Facts, needs};
@@ -43,15 +42,8 @@ pub struct State {
     pub looked_at: Option<Moment>,
     /// The node's reach into the network when the look began.
     pub reach: Reach,
-    /// The last list of the mempool that was not caused by a notice.
-    pub listed: Option<Listed>,
-}
-
-/// The time of a list of the mempool, and the best block then.
-#[derive(Debug, Clone, Copy)]
-pub struct Listed {
-    pub at: Instant,
-    pub tip: BlockHash,
+    /// The best block when a look last listed the mempool without a notice.
+    pub listed_at: Option<BlockHash>,
 }
 
 /// The state of a node's chain and mempool at one moment.

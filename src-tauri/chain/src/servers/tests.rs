@@ -175,7 +175,13 @@ fn servers_of(servers: &[&Arc<Fake>], retried_after: Duration) -> Servers {
 }
 
 fn look(servers: &Servers, token: Option<&[u8]>) -> Result<LookAnswer, ChainDown> {
-    servers.look(&LookRequest { token, birth_height: None, watch: &Nothing, scripts: no_scripts() })
+    servers.look(&LookRequest {
+        token,
+        birth_height: None,
+        watch: &Nothing,
+        scripts: no_scripts(),
+        is_woken: false,
+    })
 }
 
 #[test]

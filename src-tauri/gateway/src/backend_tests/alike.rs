@@ -104,9 +104,7 @@ impl History {
             step => self.act(step).await,
         };
         if self.stage.hears() {
-            // This look is woken, so it decides no deadline. The next one is not woken.
-            self.world().look().await;
-            self.stage.list_next();
+            self.world().look_woken().await;
         }
         // The first look sees and broadcasts. The second sees the results, and the sender uses
         // them.

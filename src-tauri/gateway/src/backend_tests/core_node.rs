@@ -46,7 +46,13 @@ fn ask(
 ) -> LookAnswer {
     // `look` blocks, and the connections live on the test's runtime.
     tokio::task::block_in_place(|| {
-        chain.look(&LookRequest { token, birth_height, watch, scripts: no_scripts() })
+        chain.look(&LookRequest {
+            token,
+            birth_height,
+            watch,
+            scripts: no_scripts(),
+            is_woken: false,
+        })
     })
     .unwrap()
 }
@@ -162,6 +168,7 @@ async fn a_look_begins_at_the_birth_height_and_names_a_pruned_block() {
             birth_height: Some(100),
             watch: &watch,
             scripts: no_scripts(),
+            is_woken: false,
         })
     });
     assert!(
@@ -232,8 +239,13 @@ async fn a_reorganisation_during_a_look_is_no_forgery() {
     }
     let (chain, watch) = (world.gateway.backend.chain.as_ref(), Watched::default());
     let why = |token: Option<&[u8]>| {
-        let request =
-            LookRequest { token, birth_height: Some(0), watch: &watch, scripts: no_scripts() };
+        let request = LookRequest {
+            token,
+            birth_height: Some(0),
+            watch: &watch,
+            scripts: no_scripts(),
+            is_woken: false,
+        };
         tokio::task::block_in_place(|| chain.look(&request)).unwrap_err()
     };
     stage.node().misbehave(CoreFault::Reorganises { asked: 2_000, replaced: 1_999 });

@@ -32,7 +32,13 @@ fn looked_for(
 ) -> Result<LookAnswer, ChainDown> {
     let required = [others, std::slice::from_ref(ours)].concat();
     let scripts = Scripts { required: &required, ..no_scripts() };
-    let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+    let request = LookRequest {
+        token: token.as_deref(),
+        birth_height: None,
+        watch: &All,
+        scripts,
+        is_woken: false,
+    };
     let view = tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request))?;
     assert!(!view.more);
     *token = Some(view.token.clone());

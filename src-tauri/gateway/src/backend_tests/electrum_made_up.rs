@@ -108,8 +108,13 @@ fn answers(world: &World, script: &ScriptBuf) -> Vec<Vec<Transaction>> {
     let (mut token, mut answers, required) = (None::<Vec<u8>>, Vec::new(), [script.clone()]);
     loop {
         let scripts = Scripts { required: &required, ..no_scripts() };
-        let request =
-            LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+        let request = LookRequest {
+            token: token.as_deref(),
+            birth_height: None,
+            watch: &All,
+            scripts,
+            is_woken: false,
+        };
         let view =
             tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
         answers.push(view.txs.into_iter().map(|facts| facts.tx).collect());

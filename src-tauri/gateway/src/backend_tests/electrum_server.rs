@@ -268,8 +268,13 @@ async fn costs(count: u32) -> [Cost; 3] {
         let mut found = 0;
         loop {
             let scripts = Scripts { hot: &hot, ..no_scripts() };
-            let request =
-                LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+            let request = LookRequest {
+                token: token.as_deref(),
+                birth_height: None,
+                watch: &All,
+                scripts,
+                is_woken: false,
+            };
             let view: LookAnswer =
                 tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
             found += view.txs.len();
@@ -316,8 +321,13 @@ async fn a_look_in_several_answers_asks_about_each_script_once() {
     let (mut token, mut answers) = (None::<Vec<u8>>, 0);
     loop {
         let scripts = Scripts { required: &required, ..no_scripts() };
-        let request =
-            LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+        let request = LookRequest {
+            token: token.as_deref(),
+            birth_height: None,
+            watch: &All,
+            scripts,
+            is_woken: false,
+        };
         let view: LookAnswer =
             tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
         (token, answers) = (Some(view.token), answers + 1);

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{ScriptBuf, WPubkeyHash};
+use bitcoin::{Network, ScriptBuf, WPubkeyHash};
+use tillgate_chain::Chain as _;
+use tillgate_chain::core::{CoreChain, CoreOptions, Credentials, NoticesOptions, NoticesPace};
+use tillgate_chain::waker::Waker;
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::ZmqFault;
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 use tillgate_store::payments::PaymentRow;
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -31,17 +35,11 @@ async fn until_heard(stage: &Stage) {
     until("somebody subscribed", || stage.node().published().unwrap().0 > 0).await;
 }
 
-/// A look without a notice.
-async fn look_by_itself(stage: &Stage) {
-    stage.list_next();
-    stage.world().look().await;
-}
-
 /// Woken looks, until `is_so`.
 async fn look_until(stage: &Stage, mut is_so: impl FnMut() -> bool) {
     let looked = timeout(AT_LEISURE, async {
         while !is_so() {
-            stage.world().look().await;
+            stage.world().look_woken().await;
         }
     });
     looked.await.expect("no notice had an effect");
@@ -90,25 +88,26 @@ async fn a_notice_wakes_a_look_for_a_payment_and_for_its_block() {
 async fn a_woken_look_lists_the_mempool_only_for_a_transaction_of_ours() {
     let stage = Stage::new(Backend::CoreZmq).await;
     let (world, node) = (stage.world(), stage.node());
-    world.look().await;
+    world.look_woken().await;
     let payment = world.payment().await;
     let asked = || (node.asked("getrawmempool"), node.asked("getrawtransaction"));
     let (lists, read) = asked();
     pay_a_stranger(world);
-    world.look().await;
+    world.look_woken().await;
     assert_eq!(asked(), (lists, read + 1), "a stranger's transaction is read, and no more");
     let requests = node.requests();
-    world.look().await;
+    world.look_woken().await;
     assert!(node.requests() - requests <= 2, "an idle look only asks for a new block");
 
-    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    let txid = world.customer_pays(&payment, payment.payment.amount_sats);
+    world.look_woken().await;
     assert_eq!(world.state(&payment), Unconfirmed);
     assert_eq!(node.asked("getrawmempool"), lists + 1);
-    world.look().await;
+    world.look_woken().await;
     assert_eq!(node.asked("getrawmempool"), lists + 1, "a known payment needs no list");
     // The replacement pays nobody of ours, but spends the coins of the payment.
     replace(world, txid);
-    world.look().await;
+    world.look_woken().await;
     assert!(is_absent(world, &payment), "the replaced transaction is absent");
     assert_eq!(node.asked("getrawmempool"), lists + 2);
     world.mine(1).await;
@@ -128,11 +127,11 @@ async fn a_look_woken_by_a_notice_expires_no_payment() {
         None
     );
     let payment = world.payment().await;
-    look_by_itself(&stage).await;
+    world.look().await;
     // The node sends no notice, as if the notice were still on its way.
     stage.node().misbehave_over_zmq(ZmqFault::Silent);
     world.advance_clock_ms(crate::testing::HALF_AN_HOUR_MS + 60_000);
-    world.look().await;
+    world.look_woken().await;
     assert_eq!(world.state(&payment), New, "coins may be on their way");
     stage.node().misbehave_over_zmq(None);
     let read = stage.node().asked("getrawtransaction");
@@ -146,7 +145,7 @@ async fn a_look_woken_by_a_notice_expires_no_payment() {
     world.customer_pays(&paid, paid.payment.amount_sats);
     look_until(&stage, || world.state(&paid) == Unconfirmed).await;
     assert_eq!(world.state(&payment), New, "another's payment decides nothing");
-    look_by_itself(&stage).await;
+    world.look().await;
     assert_ne!(world.state(&payment), New);
 }
 
@@ -156,14 +155,89 @@ async fn notices_of_another_node_cause_no_list_of_the_mempool() {
     until_heard(&stage).await;
     let (world, node) = (stage.world(), stage.node());
     let payment = world.payment().await;
-    look_by_itself(&stage).await;
+    world.look().await;
     node.misbehave_over_zmq(ZmqFault::OtherNode);
     world.customer_pays(&payment, payment.payment.amount_sats);
     let (lists, entries) = (node.asked("getrawmempool"), node.asked("getmempoolentry"));
     look_until(&stage, || node.asked("getmempoolentry") > entries).await;
     assert_eq!((node.asked("getrawmempool"), world.state(&payment)), (lists, New));
-    look_by_itself(&stage).await;
+    world.look().await;
     assert_eq!(world.state(&payment), Unconfirmed, "the list shows the truth");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancellation_and_the_sender_list_the_mempool_whatever_notices_say() {
+    let stage = Stage::hearing(Backend::CoreZmq).await;
+    until_heard(&stage).await;
+    let (world, node) = (stage.world(), stage.node());
+    let payment = world.payment().await;
+    world.look().await;
+    node.misbehave_over_zmq(ZmqFault::Silent);
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    let cancelled = world.app.watcher.cancel(payment.payment.id, "staff").await;
+    assert!(cancelled.is_err(), "the customer has paid");
+    assert_eq!(world.state(&payment), Unconfirmed);
+    let (since, lists) = (world.gateway.time.now(), node.asked("getrawmempool"));
+    let is_fresh =
+        || world.gateway.backend.last_look.is_fresh(since, world.gateway.time.now(), 10_000);
+    world.look_woken().await;
+    assert_eq!((node.asked("getrawmempool"), is_fresh()), (lists, false));
+    world.app.watcher.look_soon().await.unwrap();
+    assert_eq!((node.asked("getrawmempool"), is_fresh()), (lists + 1, true), "the sender's look");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn notices_wake_looks_again_after_a_flood() {
+    let stage = Stage::hearing(Backend::CoreZmq).await;
+    until_heard(&stage).await;
+    let (world, node) = (stage.world(), stage.node());
+    let wake = world.gateway.backend.chain.wake().unwrap();
+    node.misbehave_over_zmq(ZmqFault::Flood);
+    // The flood wakes no more looks once its hints fill their room.
+    while timeout(Duration::from_millis(300), wake.notified()).await.is_ok() {}
+    node.misbehave_over_zmq(None);
+    // The regular look takes the hints, although it lists anyway.
+    let payment = world.payment().await;
+    let woken = async {
+        loop {
+            world.look().await;
+            let _ = timeout(Duration::from_millis(50), wake.notified()).await;
+            world.customer_pays(&payment, 1_000);
+            if timeout(Duration::from_millis(500), wake.notified()).await.is_ok() {
+                return;
+            }
+        }
+    };
+    timeout(AT_LEISURE, woken).await.expect("no notice wakes a look");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_connection_is_made_anew_and_is_no_fault() {
+    let node = Stage::hearing(Backend::CoreZmq).await;
+    until_heard(&node).await;
+    let node = node.node();
+    let soon = Duration::from_millis(100);
+    let pace = NoticesPace { silent_at_most: soon, ..NoticesPace::USUAL };
+    let chain = CoreChain::new(
+        &CoreOptions {
+            url: node.url(),
+            credentials: Credentials::CookieFile(node.cookie_file().to_owned()),
+            network: Network::Regtest,
+            answered_within: AT_LEISURE,
+            proxy: None,
+            notices: Some(NoticesOptions {
+                url: node.zmq_url(),
+                proxy: None,
+                pace,
+                waker: Waker::default(),
+            }),
+        },
+        Handle::current(),
+    )
+    .unwrap();
+    let before = node.published().unwrap().0;
+    until("it subscribed three times", || node.published().unwrap().0 >= before + 3).await;
+    assert_eq!(chain.fault(), None);
 }
 
 /// Every fault, and a fragment of the error that it causes, if any.
@@ -193,26 +267,26 @@ async fn check_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRo
     world.pay(&before, amount(&before)).await;
     let replaced_txid = world.pay(&replaced, amount(&replaced)).await;
     let evicted_txid = world.pay(&evicted, amount(&evicted)).await;
-    look_by_itself(stage).await;
+    world.look().await;
     stage.node().misbehave_over_zmq(fault);
     world.customer_pays(&paid, amount(&paid));
     replace(world, replaced_txid);
     world.sandbox().evict(evicted_txid, world.now_ms()).unwrap();
     for _ in 0..3 {
-        world.look().await;
+        world.look_woken().await;
         assert_eq!(world.state(&before), Unconfirmed, "{fault:?}");
         assert!([New, Unconfirmed].contains(&world.state(&paid)), "{fault:?}");
     }
-    look_by_itself(stage).await;
+    world.look().await;
     assert_eq!((world.state(&before), world.state(&paid)), (Unconfirmed, Unconfirmed), "{fault:?}");
     for gone in [&replaced, &evicted] {
         assert!(is_absent(world, gone), "{fault:?}");
     }
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
-    world.look().await;
+    world.look_woken().await;
     assert_eq!((world.state(&before), world.state(&paid)), (Confirmed, Confirmed), "{fault:?}");
+    world.look_woken().await;
     world.look().await;
-    look_by_itself(stage).await;
     assert_eq!((world.state(&before), world.state(&paid)), (Confirmed, Confirmed), "{fault:?}");
     paid
 }
@@ -231,8 +305,8 @@ async fn false_notices_only_delay_states_and_nonsense_is_reported() {
                 let payment = world.payment().await;
                 world.customer_pays(&payment, payment.payment.amount_sats);
                 sleep(Duration::from_millis(10)).await;
+                world.look_woken().await;
                 world.look().await;
-                look_by_itself(&stage).await;
                 assert_eq!(world.state(&payment), Unconfirmed, "{fault:?}");
             }
         };
@@ -261,7 +335,7 @@ async fn a_failed_handshake_is_reported_and_looks_go_on() {
             chain.fault().is_some_and(|fault| fault.message.contains(words))
         })
         .await;
-        look_by_itself(&stage).await;
+        world.look().await;
         assert_eq!(world.state(&payment), Unconfirmed);
         stage.node().misbehave_over_zmq(None);
         until("notices arrive again", || chain.fault().is_none()).await;
@@ -277,20 +351,21 @@ async fn prints_the_cost_of_a_woken_look() {
         let stage = Stage::new(Backend::CoreZmq).await;
         let (world, node) = (stage.world(), stage.node());
         node.crowd(crowd);
-        look_by_itself(&stage).await;
-        let cost = async |what: &str, pays: bool, lists: bool| {
+        world.look().await;
+        let cost = async |what: &str, pays: bool, is_woken: bool| {
             let payment = world.payment().await;
             if pays {
                 world.customer_pays(&payment, payment.payment.amount_sats);
-            }
-            if lists {
-                stage.list_next();
             }
             if what.contains("stranger") {
                 pay_a_stranger(world);
             }
             let (start, requests) = (Instant::now(), node.requests());
-            world.look().await;
+            if is_woken {
+                world.look_woken().await;
+            } else {
+                world.look().await;
+            }
             println!(
                 "{crowd} others, {what}: {:?}, {} requests",
                 start.elapsed(),
@@ -299,10 +374,10 @@ async fn prints_the_cost_of_a_woken_look() {
             assert_eq!(world.state(&payment), if pays { Unconfirmed } else { New });
         };
         for _ in 0..3 {
-            cost("woken for nothing of ours", false, false).await;
-            cost("woken for a stranger", false, false).await;
-            cost("woken for a payment", true, false).await;
-            cost("by itself", false, true).await;
+            cost("woken for nothing of ours", false, true).await;
+            cost("woken for a stranger", false, true).await;
+            cost("woken for a payment", true, true).await;
+            cost("by itself", false, false).await;
         }
     }
 }

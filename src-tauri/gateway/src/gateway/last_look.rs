@@ -157,14 +157,23 @@ pub struct LastLook {
     catching_up: watch::Sender<Option<CatchingUp>>,
 }
 
+/// A look at the whole chain.
+#[derive(Clone, Copy)]
+struct WholeLook {
+    /// Its start by the machine's clocks.
+    began: Moment,
+    /// Its time by the environment's clock.
+    at: Timestamp,
+}
+
 #[derive(Default)]
 struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// Start of the last complete and successful look, by the machine's clocks. `None` before the
-    /// first such look after a start or a change of the backend; the database holds earlier looks.
-    looked: Option<Moment>,
+    /// The last complete and successful look that no notice woke. `None` before the first such look
+    /// after a start or a change of the backend; the database holds earlier looks.
+    looked: Option<WholeLook>,
     doubts: Doubts,
     /// The latest time among the database's open rows at the start.
     stored_until: Option<Timestamp>,
@@ -208,14 +217,14 @@ impl LastLook {
     /// because looks stop during a sleep.
     pub fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
         let inner = self.lock();
-        let is_recent = |watched: &WatchedChain| {
-            watched.looked_at >= since
-                && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
+        let is_recent = |look: WholeLook| {
+            look.at >= since
+                && now.ms().saturating_sub(look.at.ms()) <= within_ms
+                && look.began.is_within(within_ms)
         };
         inner.failed.is_none()
             && self.catching_up.borrow().is_none()
-            && inner.looked.is_some_and(|looked| looked.is_within(within_ms))
-            && inner.watched.as_ref().is_some_and(is_recent)
+            && inner.looked.is_some_and(is_recent)
     }
 
     #[must_use]
@@ -272,8 +281,9 @@ impl LastLook {
     #[must_use]
     pub fn caught_up(&self) -> Option<WatchedChain> {
         let inner = self.lock();
-        let is_caught_up = inner.looked.is_some_and(|looked| looked.is_within(CAUGHT_UP_WITHIN_MS))
-            && self.catching_up.borrow().is_none();
+        let is_caught_up =
+            inner.looked.is_some_and(|looked| looked.began.is_within(CAUGHT_UP_WITHIN_MS))
+                && self.catching_up.borrow().is_none();
         inner.watched.clone().filter(|_| is_caught_up)
     }
 
@@ -282,12 +292,20 @@ impl LastLook {
         self.lock().looked = None;
     }
 
-    /// Stores the outcome of a look that began at `began`. Logs each outage once.
-    pub fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>, began: Moment) {
+    /// Stores the outcome of a look that began at `began`; `None` for a look that the backend woke,
+    /// because such a look may be about the news alone. Logs each outage once.
+    pub fn note(
+        &self,
+        failed: Option<FailedLook>,
+        watched: Option<WatchedChain>,
+        began: Option<Moment>,
+    ) {
         let mut inner = self.lock();
+        if let (None, Some(began), Some(watched)) = (&failed, began, &watched) {
+            inner.looked = Some(WholeLook { began, at: watched.looked_at });
+        }
         inner.watched = watched;
         if failed.is_none() {
-            inner.looked = Some(began);
             self.catching_up.send_replace(None);
         }
         match &failed {
@@ -413,7 +431,7 @@ mod tests {
     #[test]
     fn a_payment_request_tells_a_silent_chain_from_a_full_disk() {
         let look = LastLook::from_inner(Inner::default());
-        let (now, began) = (Timestamp::from_ms(0), Moment::now());
+        let (now, began) = (Timestamp::from_ms(0), Some(Moment::now()));
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
         let failed =
             |is_for_storage| FailedLook { reason: Telling::of_text("why"), is_for_storage };
@@ -423,5 +441,26 @@ mod tests {
         assert_eq!(look.watched_lately(now), Err(NotWatched::NotStored(Telling::of_text("why"))));
         look.note(None, None, began);
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
+    }
+
+    #[test]
+    fn only_a_look_that_no_notice_woke_is_fresh() {
+        let look = LastLook::from_inner(Inner::default());
+        let at = |second: i64| Timestamp::from_ms(second * 1_000);
+        let watched = |second| {
+            let tip = Tip { height: 7, hash: BlockHash::all_zeros(), time: at(0) };
+            let chain = Identity { genesis: BlockHash::all_zeros(), instance: None };
+            let cursor = Cursor { chain, token: Vec::new() };
+            Some(WatchedChain { cursor, tip, looked_at: at(second), begun_anew_at: None })
+        };
+        look.note(None, watched(1), Some(Moment::now()));
+        assert!(look.is_fresh(at(1), at(3), 10_000));
+        look.note(None, watched(3), None);
+        assert!(
+            !look.is_fresh(at(2), at(3), 10_000),
+            "the woken look may miss another copy's spend"
+        );
+        look.note(None, watched(4), Some(Moment::now()));
+        assert!(look.is_fresh(at(2), at(4), 10_000));
     }
 }

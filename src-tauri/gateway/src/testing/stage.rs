@@ -143,13 +143,6 @@ impl Stage {
         self.heard.is_some()
     }
 
-    /// Makes the next look ask for the whole list, like a look without a notice.
-    pub fn list_next(&self) {
-        if let Some(heard) = &self.heard {
-            heard.list_next();
-        }
-    }
-
     /// A stage for a gateway that is open already. It makes no look.
     pub async fn over(backend: Backend, world: World) -> Self {
         Self::unlooked(backend).await.with(world)
@@ -305,12 +298,9 @@ impl Stage {
             (Backend::CoreZmq | Backend::BitcoindZmq, Some(server)) => {
                 let chain =
                     Arc::new(CoreChain::new(&heard_options(server), Handle::current()).unwrap());
-                let receiver = self.waits.then(|| NoticeReceiver {
-                    chain: Arc::clone(&chain),
-                    by: server.node(),
-                    looked_at: Mutex::new(clock.now()),
-                    clock,
-                });
+                let receiver = self
+                    .waits
+                    .then(|| NoticeReceiver { chain: Arc::clone(&chain), by: server.node() });
                 self.heard = Some(Arc::clone(&chain));
                 let instance = Some(sandbox.identity());
                 world.with_chain(|_| Arc::new(SyncedChain { chain, instance, followed, receiver }))
@@ -365,8 +355,7 @@ impl Real {
     }
 }
 
-/// Options for a node with notices over ZeroMQ. All pauses are short, but a test must request the
-/// lists.
+/// Options for a node with notices over ZeroMQ. All pauses are short.
 fn heard_options(server: &Server) -> CoreOptions {
     let (url, zmq_url, cookie_file) = match server {
         Server::Core(node) => (node.url(), node.zmq_url(), node.cookie_file().to_owned()),
@@ -376,7 +365,7 @@ fn heard_options(server: &Server) -> CoreOptions {
         _ => panic!("no node publishes over ZeroMQ"),
     };
     let soon = Duration::from_millis(100);
-    let pace = NoticesPace { reached_within: soon, pause: soon, listed_every: AT_LEISURE };
+    let pace = NoticesPace { reached_within: soon, pause: soon, silent_at_most: AT_LEISURE };
     CoreOptions {
         url,
         credentials: Credentials::CookieFile(cookie_file),

@@ -103,7 +103,7 @@ pub fn take(
     gateway: &Gateway,
     generation: u64,
     watched: Option<&WatchedChain>,
-    at: Timestamp,
+    (at, is_woken): (Timestamp, bool),
     (round, batch_progress): (Round, &BatchProgress),
     closing: Closing,
 ) -> Result<Findings, WatchError> {
@@ -127,7 +127,8 @@ pub fn take(
         Some(scan) => AskedScripts::all_of(scan.scripts()),
         None => asked(gateway, at, round, batch_progress)?,
     };
-    let (mut view, ours) = first_view(gateway, (token, birth_height), restore.is_some(), &asked)?;
+    let (mut view, ours) =
+        first_view(gateway, (token, birth_height, is_woken), restore.is_some(), &asked)?;
     let tip_height = view.tip.height;
     if let Some(Restore { birth_height, .. }) = restore
         && birth_height > tip_height
@@ -173,6 +174,7 @@ pub fn take(
             birth_height,
             watch: &ours,
             scripts,
+            is_woken,
         })?;
     }
     let unknown = gateway
@@ -281,7 +283,7 @@ fn asked(
 /// removed.
 fn first_view<'a>(
     gateway: &'a Gateway,
-    (token, birth_height): (Option<&[u8]>, Option<u32>),
+    (token, birth_height, is_woken): (Option<&[u8]>, Option<u32>, bool),
     is_restored: bool,
     asked: &AskedScripts,
 ) -> Result<(LookAnswer, OurTransactions<'a>), WatchError> {
@@ -289,7 +291,8 @@ fn first_view<'a>(
     let sees_everything = gateway.backend.chain.sees() == Sees::Everything;
     let look = |ours: &OurTransactions<'_>| {
         let scripts = asked.scripts(&gateway.backend.hot, ours);
-        gateway.backend.chain.look(&LookRequest { token, birth_height, watch: ours, scripts })
+        let request = LookRequest { token, birth_height, watch: ours, scripts, is_woken };
+        gateway.backend.chain.look(&request)
     };
     let mut begun = None;
     if token.is_some() {

@@ -99,19 +99,32 @@ impl<'a> LookPermit<'a> {
     /// # Errors
     /// As [`super::Watcher::look`].
     pub async fn look(&mut self) -> Result<(), WatchError> {
-        self.look_with(Patience::ToTheEnd).await
+        self.look_with(Patience::ToTheEnd, false).await
     }
 
-    pub async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
+    /// Looks at the chain because the backend woke the watcher.
+    ///
+    /// # Errors
+    /// As [`super::Watcher::look`].
+    pub async fn look_woken(&mut self) -> Result<(), WatchError> {
+        self.look_with(Patience::ToTheEnd, true).await
+    }
+
+    pub async fn look_with(
+        &mut self,
+        patience: Patience,
+        is_woken: bool,
+    ) -> Result<(), WatchError> {
         let began = Moment::now();
-        let result = match self.try_look(patience).await {
-            // A payment is due again at once, so a second look follows.
-            Ok(true) => self.try_look(patience).await.map(|_| ()),
+        let result = match self.try_look(patience, is_woken).await {
+            // A payment is due again at once, so a whole look follows.
+            Ok(true) => self.try_look(patience, false).await.map(|_| ()),
             looked => looked.map(|_| ()),
         };
         // A look that continues later has not ended.
         if !matches!(result, Err(WatchError::Behind(_))) {
             let failed = result.as_ref().err().map(FailedLook::from);
+            let began = if is_woken { None } else { Some(began) };
             self.gateway.backend.last_look.note(failed, self.progress.watched.clone(), began);
         }
         result
@@ -121,12 +134,12 @@ impl<'a> LookPermit<'a> {
     ///
     /// A look that needs several answers is stored part by part, which bounds memory and limits a
     /// crash's loss to one part. Deadlines decide only with the last part.
-    async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
+    async fn try_look(&mut self, patience: Patience, is_woken: bool) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
         self.note_generation();
         let before = self.progress.watched.clone();
         loop {
-            let findings = self.take(at).await?;
+            let findings = self.take(at, is_woken).await?;
             let is_new_tip =
                 before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
             self.progress.ancestors.note(&findings);
@@ -168,7 +181,7 @@ impl<'a> LookPermit<'a> {
     }
 
     /// Asks the backend and the database.
-    async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
+    async fn take(&mut self, at: Timestamp, is_woken: bool) -> Result<Findings, WatchError> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, closing) = (self.progress.round, self.progress.closing.unwrap_or_default());
@@ -181,7 +194,7 @@ impl<'a> LookPermit<'a> {
                 &gateway,
                 generation,
                 before.as_ref(),
-                at,
+                (at, is_woken),
                 (round, &batch_progress),
                 closing,
             )

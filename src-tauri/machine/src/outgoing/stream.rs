@@ -3,8 +3,6 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-#[cfg(target_os = "linux")]
-use std::time::Duration;
 
 use hyper::Uri;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -23,17 +21,6 @@ pub enum Unreached {
     #[error("{0}")]
     Server(#[from] io::Error),
 }
-
-/// The silence after which the system asks whether the other machine is still there.
-#[cfg(target_os = "linux")]
-const ASKED_AFTER: Duration = Duration::from_secs(60);
-
-#[cfg(target_os = "linux")]
-const ASKED_EVERY: Duration = Duration::from_secs(15);
-
-/// Number of questions without an answer after which the connection ends.
-#[cfg(target_os = "linux")]
-const ASKED_AT_MOST: u32 = 4;
 
 /// Connects to a server, through `proxy` if there is one and the server is elsewhere. The proxy
 /// then resolves the name.
@@ -56,24 +43,7 @@ async fn open(host: &str, port: u16) -> Result<TcpStream, Unreached> {
     let addresses = resolve(host, port).await?;
     let stream = TcpStream::connect(addresses.as_slice()).await?;
     stream.set_nodelay(true)?;
-    notice_a_silent_end(&stream);
     Ok(stream)
-}
-
-/// Ends the connection when the other machine or the way to it is gone for two minutes. A reader of
-/// rare messages would otherwise wait for ever.
-fn notice_a_silent_end(stream: &TcpStream) {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::net::sockopt;
-        // Without these options, such an end is noticed late and nothing else.
-        let _ = sockopt::set_tcp_keepidle(stream, ASKED_AFTER);
-        let _ = sockopt::set_tcp_keepintvl(stream, ASKED_EVERY);
-        let _ = sockopt::set_tcp_keepcnt(stream, ASKED_AT_MOST);
-        let _ = sockopt::set_socket_keepalive(stream, true);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = stream;
 }
 
 /// A stream that acknowledges received bytes at once. Linux otherwise delays an acknowledgement by
@@ -127,9 +97,7 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
 
-    use rustix::net::sockopt::{
-        socket_keepalive, tcp_keepcnt, tcp_keepidle, tcp_keepintvl, tcp_quickack,
-    };
+    use rustix::net::sockopt::tcp_quickack;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
@@ -156,15 +124,5 @@ mod tests {
         }
         drop(stream);
         serving.join().unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_machine_that_is_gone_is_noticed_within_two_minutes() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let stream = connect("127.0.0.1", port, None).await.unwrap();
-        assert!(socket_keepalive(&stream).unwrap());
-        let asking = tcp_keepintvl(&stream).unwrap() * tcp_keepcnt(&stream).unwrap();
-        assert_eq!(tcp_keepidle(&stream).unwrap() + asking, Duration::from_secs(120));
     }
 }

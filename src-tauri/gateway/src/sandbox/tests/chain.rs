@@ -357,6 +357,7 @@ async fn the_chain_port_reports_a_conflicts_height_and_its_end() {
             birth_height: None,
             watch: &Everything,
             scripts: no_scripts(),
+            is_woken: false,
         };
         let view = world.gateway.backend.chain.look(&request).unwrap();
         let facts = view

@@ -4,23 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::{FeeRate, Transaction, Txid};
-use parking_lot::Mutex;
 use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::core::CoreChain;
 use tillgate_chain::{
     Broadcast, Chain, ChainDown, Identity, LookAnswer, LookRequest, NodeFeeRates,
     RecentTransactions, Tip,
 };
-use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::Clock;
 use tillgate_nodes::CoreNode;
 use tillgate_sandbox::Sandbox;
 
 use super::Real;
-
-/// If a test moves the clock this far, the next look lists the mempool, as looks in the meantime
-/// would have done.
-const MOVED_MS: i64 = 30_000;
 
 /// A node's chain with the sandbox's identity, so that a reopened gateway takes it for the same
 /// chain.
@@ -38,8 +32,6 @@ pub struct NoticeReceiver {
     pub chain: Arc<CoreChain>,
     /// `None` for a real node.
     pub by: Option<Arc<CoreNode>>,
-    pub clock: Arc<dyn Clock>,
-    pub looked_at: Mutex<Timestamp>,
 }
 
 /// A real node, and the sandbox that it follows.
@@ -51,11 +43,6 @@ pub struct Followed {
 
 impl NoticeReceiver {
     fn wait_until_heard(&self) {
-        let now = self.clock.now();
-        let before = std::mem::replace(&mut *self.looked_at.lock(), now);
-        if now >= before.plus_ms(MOVED_MS) {
-            self.chain.list_next();
-        }
         let is_heard = || match &self.by {
             Some(node) => {
                 let (subscriptions, count) = node.published().unwrap();

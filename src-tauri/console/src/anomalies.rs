@@ -1,6 +1,7 @@
 //! Lists, shows, dismisses and refunds anomalies.
 
 use std::collections::HashMap;
+use tillgate_gateway::error_type::ErrorType;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::anomaly::{self, AnomalyKind};
@@ -318,7 +319,7 @@ async fn not_open(
     Ok(match show(by, anomaly_id).await?.payout_id {
         Some(payout_id) => {
             let refusal = RefundedByPayout { refusal: error, payout_id };
-            CommandError::told("ANOMALY_NOT_OPEN", &refusal)
+            CommandError::told(ErrorType::AnomalyNotOpen, &refusal)
         }
         None => error.into(),
     })

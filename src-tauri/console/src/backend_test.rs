@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use tillgate_gateway::error_type::ErrorType;
 
 use serde::{Deserialize, Serialize};
 use tillgate_chain::configured::{BackendOptions, open_one};
@@ -195,7 +196,7 @@ impl TestBackend {
         let gateway = Arc::clone(gateway);
         let options = tokio::task::spawn_blocking(move || gateway.backend_options(&backend)).await;
         let options = options.map_err(|_| CommandError::internal())?;
-        options.map_err(|why| CommandError::told("CHAIN_NOT_READY", &why))
+        options.map_err(|why| CommandError::told(ErrorType::ChainNotReady, &why))
     }
 }
 

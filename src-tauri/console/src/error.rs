@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tillgate_gateway::access::api_keys::KeyError;
 use tillgate_gateway::anomalies::{DismissError, RefundError};
 use tillgate_gateway::answer::{Answer, Answered};
+use tillgate_gateway::error_type::ErrorType;
 use tillgate_gateway::notifications::RotateError;
 use tillgate_gateway::notifications::outbox::OutboxError;
 use tillgate_gateway::payments::CreateError;
@@ -57,27 +58,27 @@ impl CommandError {
 
     /// An error for an id that no record has.
     pub fn not_found(record: &NotFound) -> Self {
-        Self::told("NOT_FOUND", record)
+        Self::told(ErrorType::NotFound, record)
     }
 
     /// A failure whose cause is only in the log.
     #[must_use]
     pub fn internal() -> Self {
-        Self::told("INTERNAL_ERROR", &Refusal::Internal)
+        Self::told(ErrorType::InternalError, &Refusal::Internal)
     }
 
     /// A failure that no argument caused.
     #[must_use]
-    pub fn told(error_type: &str, why: &impl Told) -> Self {
+    pub fn told(error_type: impl AsRef<str>, why: &impl Told) -> Self {
         Self { told: vec![why.telling()], ..Self::new(error_type, &why) }
     }
 
     /// A failure whose sentence has no code. The window shows it under "Details".
     #[must_use]
-    pub fn new(error_type: &str, message: &impl std::fmt::Display) -> Self {
+    pub fn new(error_type: impl AsRef<str>, message: &impl std::fmt::Display) -> Self {
         let message = message.to_string();
         Self {
-            error_type: error_type.to_owned(),
+            error_type: error_type.as_ref().to_owned(),
             message,
             field: None,
             details: None,
@@ -149,7 +150,7 @@ answers!(StoreError, OutboxError, CreateError, OfferError, ApproveError, RefundE
 impl From<SettingError> for CommandError {
     fn from(error: SettingError) -> Self {
         match error {
-            SettingError::Unknown(_) => Self::told("NOT_FOUND", &error),
+            SettingError::Unknown(_) => Self::told(ErrorType::NotFound, &error),
             SettingError::Value { .. }
             | SettingError::NoScheme { .. }
             | SettingError::Twice(_)
@@ -173,8 +174,8 @@ impl From<KeyError> for CommandError {
             KeyError::NameTaken(_) => {
                 Self { field: Some("name".to_owned()), ..Self::told("KEY_NAME_TAKEN", &error) }
             }
-            KeyError::NoSuchKey(_) => Self::told("NOT_FOUND", &error),
-            KeyError::Entropy(_) => Self::told("INTERNAL_ERROR", &error),
+            KeyError::NoSuchKey(_) => Self::told(ErrorType::NotFound, &error),
+            KeyError::Entropy(_) => Self::told(ErrorType::InternalError, &error),
             KeyError::Store(error) => error.into(),
         }
     }
@@ -183,8 +184,8 @@ impl From<KeyError> for CommandError {
 impl From<DismissError> for CommandError {
     fn from(error: DismissError) -> Self {
         match error {
-            DismissError::NoSuchAnomaly(_) => Self::told("NOT_FOUND", &error),
-            DismissError::NotOpen(_) => Self::told("ANOMALY_NOT_OPEN", &error),
+            DismissError::NoSuchAnomaly(_) => Self::told(ErrorType::NotFound, &error),
+            DismissError::NotOpen(_) => Self::told(ErrorType::AnomalyNotOpen, &error),
             DismissError::Reason => Self::at("reason", &error),
             DismissError::Outbox(error) => error.into(),
         }
@@ -197,7 +198,7 @@ impl From<RotateError> for CommandError {
             RotateError::Secret(_) => Self::told("SECRETS_UNAVAILABLE", &error),
             RotateError::Store(error) => error.into(),
             RotateError::TooMany(_) => Self::told("TOO_MANY_HMAC_KEYS", &error),
-            RotateError::NoEntropy(_) => Self::told("INTERNAL_ERROR", &error),
+            RotateError::NoEntropy(_) => Self::told(ErrorType::InternalError, &error),
         }
     }
 }
@@ -206,14 +207,14 @@ impl From<AcceptError> for CommandError {
     fn from(error: AcceptError) -> Self {
         use tillgate_gateway::watcher::WatchError;
         match error {
-            AcceptError::NoSuchPayment(_) => Self::told("NOT_FOUND", &error),
+            AcceptError::NoSuchPayment(_) => Self::told(ErrorType::NotFound, &error),
             AcceptError::Refused(_) | AcceptError::Less { .. } => {
                 Self::told("PAYMENT_NOT_ACCEPTABLE", &error)
             }
-            AcceptError::ChainNotWatched => Self::told("CHAIN_NOT_READY", &error),
+            AcceptError::ChainNotWatched => Self::told(ErrorType::ChainNotReady, &error),
             AcceptError::Watch(WatchError::Store(error)) => error.into(),
             AcceptError::Watch(WatchError::Outbox(error)) => error.into(),
-            AcceptError::Watch(_) => Self::told("CHAIN_NOT_READY", &error),
+            AcceptError::Watch(_) => Self::told(ErrorType::ChainNotReady, &error),
         }
     }
 }
@@ -222,13 +223,13 @@ impl From<CancelError> for CommandError {
     fn from(error: CancelError) -> Self {
         use tillgate_gateway::watcher::WatchError;
         match error {
-            CancelError::NoSuchPayment(_) => Self::told("NOT_FOUND", &error),
+            CancelError::NoSuchPayment(_) => Self::told(ErrorType::NotFound, &error),
             CancelError::NotNew(_) | CancelError::TimeOver | CancelError::CoinsSeen => {
                 Self::told("PAYMENT_NOT_CANCELLABLE", &error)
             }
             CancelError::Watch(WatchError::Store(error)) => error.into(),
             CancelError::Watch(WatchError::Outbox(error)) => error.into(),
-            CancelError::Watch(_) => Self::told("CHAIN_NOT_READY", &error),
+            CancelError::Watch(_) => Self::told(ErrorType::ChainNotReady, &error),
         }
     }
 }
@@ -236,9 +237,9 @@ impl From<CancelError> for CommandError {
 impl From<RejectError> for CommandError {
     fn from(error: RejectError) -> Self {
         match error {
-            RejectError::NoSuchPayout(_) => Self::told("NOT_FOUND", &error),
-            RejectError::NotPending(_) => Self::told("PAYOUT_NOT_PENDING", &error),
-            RejectError::WalletNotReady(_) => Self::told("WALLET_NOT_READY", &error),
+            RejectError::NoSuchPayout(_) => Self::told(ErrorType::NotFound, &error),
+            RejectError::NotPending(_) => Self::told(ErrorType::PayoutNotPending, &error),
+            RejectError::WalletNotReady(_) => Self::told(ErrorType::WalletNotReady, &error),
             RejectError::Reason => Self::at("reason", &error),
             RejectError::Outbox(error) => error.into(),
         }
@@ -248,7 +249,7 @@ impl From<RejectError> for CommandError {
 impl From<ReleaseError> for CommandError {
     fn from(error: ReleaseError) -> Self {
         match error {
-            ReleaseError::NotLooked(_) => Self::told("WALLET_NOT_READY", &error),
+            ReleaseError::NotLooked(_) => Self::told(ErrorType::WalletNotReady, &error),
             ReleaseError::Another(_) => Self::told("SENDER_HOLDS", &error),
             ReleaseError::TwinWaits(_) => Self::told("TWIN_IN_MEMPOOL", &error),
             ReleaseError::Store(error) => error.into(),
@@ -259,13 +260,13 @@ impl From<ReleaseError> for CommandError {
 impl From<ReplaceError> for CommandError {
     fn from(error: ReplaceError) -> Self {
         match error {
-            ReplaceError::NoSuchPayout(_) => Self::told("NOT_FOUND", &error),
+            ReplaceError::NoSuchPayout(_) => Self::told(ErrorType::NotFound, &error),
             ReplaceError::State(..) => Self::told("PAYOUT_NOT_REPLACEABLE", &error),
             ReplaceError::Shared(_) => Self::told("PAYOUT_SHARES_TRANSACTION", &error),
             ReplaceError::AboveCap { .. } => Self::told("FEE_ABOVE_CAP", &error),
             ReplaceError::AbovePayout { .. } => Self::told("FEE_ABOVE_PAYOUT", &error),
             ReplaceError::AboveAgreed { .. } => Self::told("FEE_CHANGED", &error),
-            ReplaceError::NotLooked(_) => Self::told("WALLET_NOT_READY", &error),
+            ReplaceError::NotLooked(_) => Self::told(ErrorType::WalletNotReady, &error),
             ReplaceError::Held(_) => Self::told("SENDER_HOLDS", &error),
             ReplaceError::Unseen(_) => Self::told("OTHER_COPY_UNSEEN", &error),
             ReplaceError::Obstacle(_) => Self::told("PAYOUT_NOT_SIGNED", &error),
@@ -273,7 +274,7 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::Send(SendError::Store(error)) => error.into(),
             ReplaceError::Send(SendError::Outbox(error)) => error.into(),
             ReplaceError::Send(SendError::Entropy(_) | SendError::Interrupted) => {
-                Self::told("INTERNAL_ERROR", &error)
+                Self::told(ErrorType::InternalError, &error)
             }
         }
     }
@@ -293,10 +294,10 @@ impl From<CallError> for CommandError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::NoSuchPath | CallError::MethodNotAllowed(_) | CallError::NotFound(_) => {
-                Self::told("NOT_FOUND", &error)
+                Self::told(ErrorType::NotFound, &error)
             }
             CallError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
-            CallError::Conflict(_) => Self::told("SANDBOX_REFUSED", &error),
+            CallError::Conflict(_) => Self::told(ErrorType::SandboxRefused, &error),
             CallError::Store(error) => error.into(),
             CallError::Look(_)
             | CallError::Send(_)

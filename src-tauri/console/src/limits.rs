@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
 use tillgate_domain::payout::limit::UtcDay;
+use tillgate_gateway::error_type::ErrorType;
 use tillgate_gateway::payouts::{limit_now, limit_record};
 use tillgate_gateway::settings::{Act, SettingError};
 use ts_rs::TS;
@@ -116,7 +117,8 @@ fn show(by: &Asker<'_>, currency: Option<&str>) -> Result<LimitsView, CommandErr
     let worth = match currency.and_then(Currency::from_code) {
         Some(currency) => {
             let rate = gateway.market.rates.rate_for(currency, now);
-            let rate = rate.map_err(|error| CommandError::told("RATE_UNAVAILABLE", &error))?.rate;
+            let rate =
+                rate.map_err(|error| CommandError::told(ErrorType::RateUnavailable, &error))?.rate;
             let worth = limit.worth(rate, currency);
             let fiat = |minor| FiatView::from_minor(minor, currency);
             Some(LimitsWorth {

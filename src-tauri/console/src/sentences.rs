@@ -2,6 +2,7 @@
 //! code.
 
 use std::fmt::Write as _;
+use tillgate_gateway::error_type::ErrorType;
 
 use tillgate_chain::core::{BadCookie, BadNode, NoNotices};
 use tillgate_chain::down::Down;
@@ -166,7 +167,7 @@ pub fn in_typescript() -> String {
 fn a_long_reference_is_told_at_once_and_a_name_stays_as_it_is() {
     let order = "user 12 ".repeat(12);
     let refusal = Refusal::PasswordNotStored(order.clone());
-    let error = super::CommandError::told("INTERNAL_ERROR", &refusal);
+    let error = super::CommandError::told(ErrorType::InternalError, &refusal);
     let told = serde_json::to_value(&error).unwrap();
     assert_eq!(told["told"][0]["code"], "REFUSAL_PASSWORD_NOT_STORED");
     assert_eq!(told["told"][0]["values"]["_0"], order);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tillgate_gateway::error_type::ErrorType;
 
 use serde::{Deserialize, Serialize};
 use tillgate_gateway::backup;
@@ -279,7 +280,7 @@ async fn keep_password(
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(CommandError::told("SECRETS_UNAVAILABLE", &error)),
         Err(error) => Err(CommandError::told(
-            "INTERNAL_ERROR",
+            ErrorType::InternalError,
             &Refusal::PasswordNotStored(error.to_string()),
         )),
     }

@@ -38,6 +38,12 @@ pub enum ErrorType {
     TooManyFollowers,
 }
 
+impl AsRef<str> for ErrorType {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
 impl ErrorType {
     /// All error types, in the order of the table in `docs/api.md`. The length is the last
     /// discriminant plus one.

@@ -2,6 +2,7 @@
 //! then asks for two of them again.
 
 use std::fmt;
+use tillgate_gateway::error_type::ErrorType;
 
 use serde::{Deserialize, Serialize};
 use tillgate_gateway::setup::{self, DraftError, Fit, SetupError};
@@ -200,15 +201,16 @@ impl From<SetupError> for CommandError {
             SetupError::Words(_) => Self::at("words", &error),
             SetupError::Birthday | SetupError::Pruned { .. } => Self::at("birthday", &error),
             SetupError::Gap(_) => Self::at("gap", &error),
-            SetupError::NoHeight(_) => {
-                Self { field: Some("birthday".to_owned()), ..Self::told("CHAIN_NOT_READY", &error) }
-            }
-            SetupError::NoWords | SetupError::NotLooking => Self::told("NOT_FOUND", &error),
+            SetupError::NoHeight(_) => Self {
+                field: Some("birthday".to_owned()),
+                ..Self::told(ErrorType::ChainNotReady, &error)
+            },
+            SetupError::NoWords | SetupError::NotLooking => Self::told(ErrorType::NotFound, &error),
             SetupError::Secret(_) => Self::told("SECRETS_UNAVAILABLE", &error),
-            SetupError::DataDir(_) => Self::told("STORAGE_UNAVAILABLE", &error),
+            SetupError::DataDir(_) => Self::told(ErrorType::StorageUnavailable, &error),
             SetupError::Store(error) => error.into(),
             SetupError::Wallet(_) | SetupError::Entropy(_) | SetupError::Interrupted => {
-                Self::told("INTERNAL_ERROR", &error)
+                Self::told(ErrorType::InternalError, &error)
             }
         }
     }
@@ -217,7 +219,7 @@ impl From<SetupError> for CommandError {
 impl From<DraftError> for CommandError {
     fn from(error: DraftError) -> Self {
         match error {
-            DraftError::Gone => Self::told("NOT_FOUND", &error),
+            DraftError::Gone => Self::told(ErrorType::NotFound, &error),
             DraftError::Wrong(_) => Self::at("told", &error),
             DraftError::Setup(error) => error.into(),
         }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by every script: one place says where builds and tools are kept. Caches live outside the
+# Sourced by the other scripts: one place says where builds and tools are kept. Caches live outside the
 # checkout, so that a fresh clone on the same machine starts warm and `git clean` costs nothing.
 
 TILLGATE_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"

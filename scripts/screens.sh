@@ -11,5 +11,5 @@ scripts/ui-packages.sh
 npm --prefix ui run build
 rm -rf screens
 SCREENS="$TILLGATE_ROOT/screens" WINDOW_SCREEN=1920x1200 cargo test --locked --workspace \
-    --features desktop,custom-protocol --test window -- --ignored --nocapture each_screen_is_drawn
+    --features "$DESKTOP_FEATURES" --test window -- --ignored --nocapture each_screen_is_drawn
 du -sh screens

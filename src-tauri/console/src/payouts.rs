@@ -213,7 +213,7 @@ fn list(
     (limit, offset): (u32, u32),
 ) -> Result<Page<PayoutItem>, StoreError> {
     let pages_base = gateway.pages_base();
-    let payout_items = PayoutItems::new(gateway, reader, &pages_base)?;
+    let payout_items = PayoutItems::load(gateway, reader, &pages_base)?;
     let search = search.map(str::trim).filter(|search| !search.is_empty());
     if let Some(row) = search
         .and_then(|search| search.parse::<Id>().ok())

@@ -1,4 +1,4 @@
-//! What the shells answer to a use case's error. Each error names its type once, here beside its
+//! The answer of the shells to a use case's error. Each error names its type once, here beside its
 //! sentence; HTTP and the console only render it.
 
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ pub struct Typed {
     pub retry_after_seconds: Option<u32>,
 }
 
-/// What a shop reads. Staff always read the error's own sentence.
+/// The sentence for shops. Staff always read the error's own sentence.
 #[derive(Debug)]
 pub enum ToShops {
     TheSentence,

@@ -1,6 +1,5 @@
 //! The coins that payouts may spend now, and their fee rate. This module writes nothing.
 
-use crate::gateway::WalletSlot;
 use std::collections::BTreeMap;
 
 use bitcoin::{FeeRate, Transaction, Txid};
@@ -9,6 +8,7 @@ use tillgate_domain::batch::Position;
 use tillgate_store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use tillgate_store::{Reader, StoreError};
 
+use crate::gateway::WalletSlot;
 use crate::gateway::{Gateway, KnownFeeRates};
 use crate::settings::{AddressType, Settings};
 use crate::wallet::spend::{self, Paid, SpendableCoin};

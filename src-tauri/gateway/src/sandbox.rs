@@ -10,7 +10,6 @@ mod calls;
 mod error;
 mod money;
 
-use crate::gateway::Time;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -20,6 +19,7 @@ use tillgate_sandbox::{BroadcastFault, Faults, Pay, Sandbox};
 
 use crate::app::App;
 use crate::gateway::Gateway;
+use crate::gateway::Time;
 use crate::watcher::{LookPermit, WatchError};
 pub use calls::{Call, ROUTES, Route};
 use calls::{Change, Question};

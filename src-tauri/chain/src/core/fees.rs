@@ -4,15 +4,12 @@ use bitcoin::{FeeRate, Txid};
 use serde_json::json;
 
 use super::results::{self, Entry, Estimate, MempoolInfo};
-use super::rpc::{RawResult, Refused, Rpc, call, typed};
+use super::rpc::{NOT_FOUND, RawResult, Refused, Rpc, call, typed};
 use crate::checks::relay_policy::of_sat_kvb;
 use crate::port::{ChainDown, NodeFeeRates};
 
 /// The highest number of blocks for Core's estimate.
 const BLOCKS_MAX: u16 = 1_008;
-
-/// Core's code for a transaction that the mempool does not hold.
-const NOT_FOUND: i64 = -5;
 
 pub fn fee_rates(rpc: &Rpc, blocks: u16) -> Result<NodeFeeRates, ChainDown> {
     let blocks = blocks.clamp(1, BLOCKS_MAX);

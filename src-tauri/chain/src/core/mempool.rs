@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::blocks::Synced;
 use super::results::RawMempool;
-use super::rpc::{RawResult, Refused, Rpc, call, typed};
+use super::rpc::{NOT_FOUND, RawResult, Refused, Rpc, call, typed};
 use super::state::{MempoolSnapshot, State};
 use crate::checks::conflicts::parents_first;
 use crate::checks::errors::tip_changed;
@@ -20,9 +20,6 @@ const READ_MAX: usize = 5_000;
 
 /// Transactions in one request: at 400 kB each, the largest that nodes relay, they fill an answer.
 const BATCH: usize = 50;
-
-/// Core's code for a missing transaction.
-const NOT_FOUND: i64 = -5;
 
 /// Whether one of the announced transactions is in the mempool, unread, and ours or in conflict with
 /// ours. A false notice thus causes no list. Nothing is remembered, so the next list judges each

@@ -51,6 +51,9 @@ pub struct Call {
     params: Value,
 }
 
+/// Core's code for a transaction that it does not find.
+pub const NOT_FOUND: i64 = -5;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub code: i64,

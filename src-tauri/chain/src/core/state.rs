@@ -39,7 +39,8 @@ pub struct State {
     pub reported: HashSet<Txid>,
     /// The best block of the last look, with its header's time.
     pub tip_time: Option<(BlockId, Timestamp)>,
-    pub looked_at: Option<Moment>,
+    /// The state of chain and mempool that the last look reported.
+    pub last_moment: Option<Moment>,
     /// The node's reach into the network when the look began.
     pub reach: Reach,
     /// The best block when a look last listed the mempool without a notice.

@@ -10,9 +10,8 @@ use tillgate_domain::time::Timestamp;
 use super::blocks::Synced;
 use super::mempool;
 use super::results::{self, Entry, Spending};
-use super::rpc::{Refused, Rpc, call, typed};
-use super::state::MempoolSnapshot;
-use super::state::{MempoolEntry, Moment, State, Tracked};
+use super::rpc::{NOT_FOUND, Refused, Rpc, call, typed};
+use super::state::{MempoolEntry, MempoolSnapshot, Moment, State, Tracked};
 use crate::checks::conflicts::{
     Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first,
     spenders, unfollowed,
@@ -21,9 +20,6 @@ use crate::port::{ChainDown, TxFacts, WatchList};
 
 /// Calls with small results in one request.
 const BATCH: usize = 200;
-
-/// Core's code for a transaction that its mempool does not hold.
-const NOT_FOUND: i64 = -5;
 
 #[derive(Default)]
 struct Outputs {
@@ -44,7 +40,7 @@ pub fn changed(
     watch: &dyn WatchList,
 ) -> Result<Vec<TxFacts>, ChainDown> {
     let moment = Moment { number: pool.number, digest: pool.digest(), tip: synced.tip };
-    if state.looked_at == Some(moment)
+    if state.last_moment == Some(moment)
         && state.tracked.values().all(|tracked| tracked.reported.is_some())
     {
         return Ok(Vec::new());
@@ -57,7 +53,7 @@ pub fn changed(
     for txid in unfollowed(tracked, watch) {
         state.tracked.remove(&txid);
     }
-    let is_new_tip = state.looked_at.is_none_or(|before| before.tip != synced.tip);
+    let is_new_tip = state.last_moment.is_none_or(|before| before.tip != synced.tip);
     read_entries(rpc, state, pool, is_new_tip)?;
     let outputs = outputs_of_absent(rpc, state, pool)?;
     let rivals = spenders(state.tracked.iter().map(|(txid, one)| (txid, &one.tx)));
@@ -76,7 +72,7 @@ pub fn changed(
     }
     forget_ruled_out(state, synced.tip.height);
     // A new digest: `read_entries` has removed transactions that left the pool meanwhile.
-    state.looked_at = Some(Moment { digest: pool.digest(), ..moment });
+    state.last_moment = Some(Moment { digest: pool.digest(), ..moment });
     Ok(parents_first(reported, |facts| &facts.tx))
 }
 

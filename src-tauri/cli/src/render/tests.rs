@@ -105,7 +105,7 @@ fn status_with(told: Value) -> String {
 }
 
 #[test]
-fn the_status_says_that_no_gateway_watches_the_chain() {
+fn the_status_says_whether_the_chain_is_watched() {
     assert_snapshot!("status", status_with(json!({})));
     for (name, told) in [
         ("status_without_wallet", json!({"hasWallet": false})),

@@ -139,7 +139,7 @@ impl PayoutView {
     ) -> Result<Option<Self>, StoreError> {
         let Some(row) = reader.payout(id)? else { return Ok(None) };
         let pages_base = gateway.pages_base();
-        let items = PayoutItems::new(gateway, reader, &pages_base)?;
+        let items = PayoutItems::load(gateway, reader, &pages_base)?;
         let (versions, sharing) = match row.batch_seq {
             Some(batch_seq) => (reader.versions(batch_seq)?, reader.payouts_of_batch(batch_seq)?),
             None => (Vec::new(), Vec::new()),

@@ -1,7 +1,5 @@
 //! Refunds an anomaly: a payout of all its coins, under the rules of every payout.
 
-use crate::answer::{Answer, Answered, ToShops};
-use crate::error_type::ErrorType;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -20,6 +18,8 @@ use tillgate_store::{Reader, StoreError};
 use tillgate_told::Sum;
 
 use crate::access::record_scope::RecordScope;
+use crate::answer::{Answer, Answered, ToShops};
+use crate::error_type::ErrorType;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;

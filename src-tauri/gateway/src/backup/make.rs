@@ -3,7 +3,6 @@
 //! an error, it gets its final name. So an interrupted backup leaves no file of the final name. The
 //! next backup removes the remains.
 
-use crate::gateway::Backups;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -34,6 +33,7 @@ use super::mark::Mark;
 use super::place::{self, Scratch, on_disk};
 use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
 use super::tidy;
+use crate::gateway::Backups;
 use crate::gateway::Gateway;
 
 /// Room on the backup's disk beyond the databases, for headers, tags and the folder itself.

@@ -1,6 +1,5 @@
 //! Nightly backups: when they are started, and their faults.
 
-use crate::settings::LiveSettings;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +16,7 @@ use super::mark::Mark;
 use super::schedule::{Before, next_at};
 use super::tidy::settle_interrupted;
 use crate::gateway::Gateway;
+use crate::settings::LiveSettings;
 
 /// Interval between checks of the machine's clock and the settings.
 const ASK_EVERY: Duration = Duration::from_secs(60);

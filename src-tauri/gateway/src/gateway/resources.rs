@@ -63,7 +63,7 @@ pub struct Gateway {
     pub machine: Machine,
 }
 
-/// The time of all times that are stored or compared with stored times.
+/// The environment's clock. Stored times, and times compared with them, come from it.
 pub struct Time {
     pub clock: Arc<dyn Clock>,
     /// Milliseconds by which the sandbox has moved the clock forward.
@@ -101,7 +101,7 @@ pub struct Market {
     pub fee_rates: FeeRates,
 }
 
-/// What a commit wakes, beside the sender.
+/// Wakes the panel, the payment pages and the notifier after a commit.
 pub struct Signals {
     /// Count of committed changes. The panel and the payment pages read again when it changes.
     pub changes: watch::Sender<u64>,

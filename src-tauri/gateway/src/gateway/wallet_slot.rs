@@ -1,4 +1,5 @@
-//! The place of the running gateway's wallet: empty before a wallet exists. The look of a restore
+//! The place of the running gateway's wallet, the lock of its making, and the draft of its words.
+//! It is empty before a wallet exists. The look of a restore
 //! may replace the wallet by that of the other address type.
 
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! Queues the notification of a record, in the transaction of the change that it reports.
 
-use crate::answer::{Answer, Answered};
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
 
@@ -15,6 +14,7 @@ use tillgate_store::payments::PaymentRow;
 use tillgate_store::payouts::PayoutRow;
 use tillgate_store::{StoreError, Tx};
 
+use crate::answer::{Answer, Answered};
 use crate::gateway::{Announcement, Gateway};
 use crate::records::{RecordContext, anomaly_record, payment_record, payout_record};
 
@@ -99,7 +99,7 @@ where
     let there = Arc::clone(gateway);
     let write = move |tx: &Tx<'_>| {
         let tip_height = tip_height.map_or_else(|| tx.tip_height(), Ok)?;
-        let (pages_base, now) = (there.pages_base(), there.time.clock.now());
+        let (pages_base, now) = (there.pages_base(), there.time.now());
         let outbox = Outbox {
             tx,
             gateway: &there,

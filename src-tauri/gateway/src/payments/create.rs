@@ -1,8 +1,6 @@
 //! Creates a payment. The request and the gateway are checked before an address is chosen. One
 //! commit stores the payment, the index of its address and the answer to its request.
 
-use crate::answer::{Answer, Answered, ToShops};
-use crate::error_type::ErrorType;
 use std::mem;
 use std::sync::Arc;
 
@@ -21,6 +19,8 @@ use tillgate_store::{Reader, StoreError, Tx};
 use super::request::{self, PaymentRequest, Validated};
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::access::key_limits::{KeyLimit, OpenPaymentPermit, ReserveError};
+use crate::answer::{Answer, Answered, ToShops};
+use crate::error_type::ErrorType;
 use crate::gateway::{Announcement, Gateway, NotWatched};
 use crate::rates::RateUnavailable;
 use crate::records::{RecordContext, payment_record};

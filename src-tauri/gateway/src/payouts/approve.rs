@@ -1,8 +1,6 @@
 //! Approves an offer. The approving transaction checks state and limit, because the sender does not
 //! check them again.
 
-use crate::answer::{Answer, Answered};
-use crate::error_type::ErrorType;
 use std::sync::{Arc, Weak};
 
 use bitcoin::Txid;
@@ -20,6 +18,8 @@ use tillgate_told::{Sum, Telling};
 
 use super::limit;
 use crate::access::record_scope::RecordScope;
+use crate::answer::{Answer, Answered};
+use crate::error_type::ErrorType;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settings::Settings;

@@ -1,6 +1,5 @@
 //! Estimates a payout. Nothing is stored, and no limit is checked.
 
-use crate::answer::{Answer, Answered};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use tillgate_store::StoreError;
 
 use super::cost::{self, Permit};
 use super::request::{self, BTC, FIAT};
+use crate::answer::{Answer, Answered};
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::rates::RateUnavailable;

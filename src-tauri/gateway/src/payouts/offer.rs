@@ -1,8 +1,6 @@
 //! Offers a payout. Every possible refusal comes before anything is stored. The offer, the answer
 //! to its request and an immediate approval are one commit.
 
-use crate::answer::{Answer, Answered};
-use crate::error_type::ErrorType;
 use std::mem;
 use std::sync::Arc;
 
@@ -28,6 +26,8 @@ use super::estimate::usual_script;
 use super::limit;
 use super::request::{self, BTC, FIAT, PayoutRequest, Validated};
 use crate::access::idempotency::{Once, PriorRequest};
+use crate::answer::{Answer, Answered};
+use crate::error_type::ErrorType;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox};
 use crate::rates::RateUnavailable;

@@ -1,7 +1,6 @@
 //! A draft of a wallet: its words were shown, but no wallet was made. They stay in memory only
 //! until the user has repeated two of them.
 
-use crate::gateway::WalletSlot;
 use std::sync::Arc;
 
 use tillgate_machine::secrets::Purpose;
@@ -10,6 +9,7 @@ use tokio::time::Instant;
 use super::error::SetupError;
 use super::making::{Words, adopt, refuse_second};
 use crate::gateway::Gateway;
+use crate::gateway::WalletSlot;
 use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{DRAFT_KEPT_FOR, WordsDraft};
 

@@ -1,7 +1,6 @@
 //! Finds the parts of a transaction that are ours: outputs to payments and to the wallet, and
 //! spends of our coins. This module writes nothing.
 
-use crate::gateway::WalletSlot;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use tillgate_store::{Reader, StoreError};
 
 use super::error::WatchError;
 use crate::gateway::Gateway;
+use crate::gateway::WalletSlot;
 use crate::wallet::OtherType;
 
 /// Time for which an absent transaction is followed. It is well above the 14 days after which the

@@ -26,7 +26,7 @@ pub struct PayoutItems<'a> {
 }
 
 impl<'a> PayoutItems<'a> {
-    pub fn new(
+    pub fn load(
         gateway: &'a Gateway,
         reader: &'a Reader<'a>,
         pages_base: &'a str,

@@ -145,7 +145,16 @@ macro_rules! answers {
     )+};
 }
 
-answers!(StoreError, OutboxError, CreateError, OfferError, ApproveError, RefundError, LimitError,);
+answers!(
+    StoreError,
+    OutboxError,
+    CreateError,
+    OfferError,
+    ApproveError,
+    RefundError,
+    LimitError,
+    CallError,
+);
 
 impl From<SettingError> for CommandError {
     fn from(error: SettingError) -> Self {
@@ -286,23 +295,6 @@ impl From<NamedRateError> for CommandError {
             NamedRateError::NotWaiting(..) => Self::told("PAYOUT_NOT_WAITING", &error),
             NamedRateError::Obstacle(_) => Self::told("PAYOUT_NOT_SIGNED", &error),
             NamedRateError::Other(error) => error.into(),
-        }
-    }
-}
-
-impl From<CallError> for CommandError {
-    fn from(error: CallError) -> Self {
-        match error {
-            CallError::NoSuchPath | CallError::MethodNotAllowed(_) | CallError::NotFound(_) => {
-                Self::told(ErrorType::NotFound, &error)
-            }
-            CallError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
-            CallError::Conflict(_) => Self::told(ErrorType::SandboxRefused, &error),
-            CallError::Store(error) => error.into(),
-            CallError::Look(_)
-            | CallError::Send(_)
-            | CallError::Sandbox(_)
-            | CallError::Interrupted => Self::told("SANDBOX_FAILED", &error),
         }
     }
 }

@@ -15,6 +15,7 @@ use tillgate_gateway::notifications::outbox::OutboxError;
 use tillgate_gateway::payments::CreateError;
 use tillgate_gateway::payouts::{ApproveError, EstimateError, LimitError, OfferError};
 use tillgate_gateway::rates::RateUnavailable;
+use tillgate_gateway::sandbox::CallError;
 use tillgate_machine::disk::DiskNearlyFull;
 use tillgate_machine::entropy::{Entropy, SystemEntropy};
 use tillgate_machine::field_errors::FieldError;
@@ -178,10 +179,8 @@ fn failure(error: &impl Answered) -> Failure {
         Answer::Store(error) => return of_store(error),
         Answer::Typed(typed) => typed,
     };
-    if let (ErrorType::StorageUnavailable, ToShops::TheSentence) =
-        (typed.error_type, &typed.to_shops)
-    {
-        tracing::error!(%error, "a request was refused: make room on the disk");
+    if typed.error_type == ErrorType::StorageUnavailable {
+        tracing::error!(%error, "a request was refused because nothing can be stored");
     }
     let failure = match typed.to_shops {
         ToShops::TheSentence => Failure::new(typed.error_type, error.to_string()),
@@ -234,11 +233,13 @@ answers!(
     LimitError,
     EstimateError,
     RateUnavailable,
+    CallError,
 );
 
 #[cfg(test)]
 mod tests {
     use tillgate_gateway::gateway::NotWatched;
+    use tillgate_gateway::watcher::WatchError;
 
     use super::*;
 
@@ -268,6 +269,9 @@ mod tests {
             assert_eq!(status, 503);
             assert!(body.contains("STORAGE_UNAVAILABLE"), "{body}");
         }
+        let in_a_look = WatchError::Outbox(OutboxError::Store(StoreError::DiskFull));
+        let (status, body) = answered(CallError::Look(in_a_look).into()).await;
+        assert!(status == 503 && body.contains("disk"), "a look behind a sandbox call: {body}");
         let (_, body) = answered(StoreError::DiskFull.into()).await;
         assert!(
             body.contains("disk that holds the database is full"),

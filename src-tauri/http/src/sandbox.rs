@@ -6,15 +6,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::HeaderValue;
-use axum::http::header::ALLOW;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post, put};
-use tillgate_gateway::error_type::ErrorType;
-use tillgate_gateway::sandbox::{self, CallError, ROUTES, Route};
-use tillgate_gateway::sender::SendError;
-use tillgate_gateway::watcher::WatchError;
-use tillgate_sandbox::SandboxError;
+use tillgate_gateway::sandbox::{self, ROUTES, Route};
 
 use super::auth::Caller;
 use super::body::read_json_body;
@@ -71,33 +65,4 @@ async fn call(
     let subject = named.iter().next().map_or("", |(_, subject)| subject);
     let call = route.parse(&http.app.gateway, subject, &body)?;
     Ok(json_answer(sandbox::make(&http.app, call).await?.to_string()))
-}
-
-impl From<CallError> for Failure {
-    fn from(error: CallError) -> Self {
-        match error {
-            CallError::NoSuchPath => Self::not_found("path"),
-            CallError::MethodNotAllowed(allowed) => {
-                Self::new(ErrorType::MethodNotAllowed, error.to_string())
-                    .with(ALLOW, HeaderValue::from_static(allowed))
-            }
-            CallError::NotFound(message) => Self::new(ErrorType::NotFound, message.message),
-            CallError::Invalid(field_errors) => Self::invalid(field_errors),
-            CallError::Conflict(message) => Self::new(ErrorType::SandboxRefused, message.message),
-            CallError::Store(error) => error.into(),
-            CallError::Look(WatchError::Store(error))
-            | CallError::Send(SendError::Store(error)) => error.into(),
-            CallError::Look(error) => Self::internal(&error),
-            CallError::Send(error) => Self::internal(&error),
-            CallError::Sandbox(error @ (SandboxError::Storage(_) | SandboxError::File(_))) => {
-                tracing::error!(%error, "a call of the sandbox was refused because nothing could be stored");
-                Self::new(
-                    ErrorType::StorageUnavailable,
-                    "Nothing can be stored at the moment; nothing was changed",
-                )
-            }
-            CallError::Sandbox(error) => Self::internal(&error),
-            CallError::Interrupted => Self::internal(&error),
-        }
-    }
 }

@@ -5,6 +5,8 @@ use tillgate_sandbox::{BroadcastRefusal, SandboxError};
 use tillgate_store::StoreError;
 use tillgate_told::{Telling, Told};
 
+use crate::answer::{Answer, Answered, ToShops};
+use crate::error_type::ErrorType;
 use crate::sender::SendError;
 use crate::watcher::WatchError;
 
@@ -77,6 +79,32 @@ pub enum BodyFault {
     NothingRemains,
     #[error("is not possible: {0}")]
     Impossible(SandboxError),
+}
+
+impl Answered for CallError {
+    fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::NoSuchPath => Answer::not_found("There is no such path"),
+            Self::MethodNotAllowed(_) => Answer::new(ErrorType::MethodNotAllowed),
+            Self::NotFound(_) => Answer::new(ErrorType::NotFound),
+            Self::Invalid(field_errors) => Answer::Fields(field_errors.into()),
+            Self::Conflict(_) => Answer::new(ErrorType::SandboxRefused),
+            Self::Store(error)
+            | Self::Look(WatchError::Store(error))
+            | Self::Send(SendError::Store(error)) => error.answer(),
+            Self::Look(WatchError::Outbox(error)) | Self::Send(SendError::Outbox(error)) => {
+                error.answer()
+            }
+            // The reason may name the sandbox's file.
+            Self::Sandbox(SandboxError::Storage(_) | SandboxError::File(_)) => Answer::new(
+                ErrorType::StorageUnavailable,
+            )
+            .to_shops(ToShops::Instead("Nothing can be stored at the moment; nothing was changed")),
+            Self::Look(_) | Self::Send(_) | Self::Sandbox(_) | Self::Interrupted => {
+                Answer::internal()
+            }
+        }
+    }
 }
 
 impl From<Missing> for CallError {

@@ -7,8 +7,7 @@ use tillgate_chain::Chain;
 
 use bitcoin::{OutPoint, ScriptBuf, Txid};
 use tillgate_chain::{
-    ChainDown, Covered, Fact, Identity, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxFacts,
-    TxPosition, coinbase_height,
+    ChainDown, Covered, Identity, LookAnswer, LookRequest, ScriptState, Sees, Tip, TxPosition,
 };
 use tillgate_domain::advance::ZeroConf;
 use tillgate_domain::closing::{Closing, Doubts, Seen};
@@ -95,18 +94,26 @@ struct Effects {
     states: Vec<ScriptState>,
 }
 
-/// Asks the backend for the changes since the look `watched`, as many as one answer holds. After
-/// the last answer, it also reads due payments from the database. `generation` is the backend's
-/// generation at the start of the look: fails if the backend was replaced since. `round` is the
-/// round over all scripts.
-pub fn take(
-    gateway: &Gateway,
-    generation: u64,
-    watched: Option<&WatchedChain>,
-    (at, is_woken): (Timestamp, bool),
-    (round, batch_progress): (Round, &BatchProgress),
-    closing: Closing,
-) -> Result<Findings, WatchError> {
+/// The state from which a look asks for changes.
+pub struct LookStart {
+    pub at: Timestamp,
+    /// Whether a notice of the backend woke the watcher for this look.
+    pub is_woken: bool,
+    /// The chain as the last look left it.
+    pub watched: Option<WatchedChain>,
+    /// The backend's generation when its scripts were read: a look fails if it was replaced since.
+    pub generation: u64,
+    /// The round over all scripts.
+    pub round: Round,
+    pub batch_progress: BatchProgress,
+    pub closing: Closing,
+}
+
+/// Asks the backend for the changes since `start`, as many as one answer holds. After the last
+/// answer, it also reads due payments from the database.
+pub fn take(gateway: &Gateway, start: &LookStart) -> Result<Findings, WatchError> {
+    let at = start.at;
+    let watched = start.watched.as_ref();
     let cursor = watched.map(|watched| &watched.cursor);
     let chain = identity(gateway.backend.chain.as_ref(), cursor)?;
     let (birth_height, restore) = gateway.store.read(|reader| {
@@ -125,10 +132,18 @@ pub fn take(
     let scan = restore.as_ref().map(|restore| Scan::load(gateway, restore)).transpose()?.flatten();
     let asked = match &scan {
         Some(scan) => AskedScripts::all_of(scan.scripts()),
-        None => asked(gateway, at, round, batch_progress)?,
+        None => asked(gateway, start)?,
     };
-    let (mut view, ours) =
-        first_view(gateway, (token, birth_height, is_woken), restore.is_some(), &asked)?;
+    let look = |token: Option<&[u8]>, ours: &OurTransactions<'_>| {
+        gateway.backend.chain.look(&LookRequest {
+            token,
+            birth_height,
+            watch: ours,
+            scripts: asked.scripts(&gateway.backend.hot, ours),
+            is_woken: start.is_woken,
+        })
+    };
+    let (mut view, ours) = first_view(gateway, token, restore.is_some(), look)?;
     let tip_height = view.tip.height;
     if let Some(Restore { birth_height, .. }) = restore
         && birth_height > tip_height
@@ -154,7 +169,7 @@ pub fn take(
     ours.know_up_to(known_up_to);
     let mut effects = Effects::default();
     loop {
-        if gateway.backend.chain.generation() != generation {
+        if gateway.backend.chain.generation() != start.generation {
             return Err(ChainDown::of_text(
                 "it was replaced in the settings during the look".to_owned(),
             )
@@ -168,21 +183,14 @@ pub fn take(
             break;
         }
         note_catching_up(gateway, &view, birth_height, restore.as_ref())?;
-        let scripts = asked.scripts(&gateway.backend.hot, &ours);
-        view = gateway.backend.chain.look(&LookRequest {
-            token: Some(&view.token),
-            birth_height,
-            watch: &ours,
-            scripts,
-            is_woken,
-        })?;
+        view = look(Some(&view.token), &ours)?;
     }
     let unknown = gateway
         .store
         .read(|reader| effects.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
     let Effects { mut payments, moves, others, other_spends, states } = effects;
     let closing = (!chain.is_regtest()).then(|| {
-        let mut closing = closing;
+        let mut closing = start.closing;
         let doubts = closing.look(&Seen {
             at,
             tip_time: view.tip.time,
@@ -265,15 +273,10 @@ fn identity(chain: &dyn Chain, cursor: Option<&Cursor>) -> Result<Identity, Watc
 }
 
 /// The scripts to ask about, for a backend that delivers no whole blocks.
-fn asked(
-    gateway: &Gateway,
-    at: Timestamp,
-    round: Round,
-    batch_progress: &BatchProgress,
-) -> Result<AskedScripts, StoreError> {
+fn asked(gateway: &Gateway, start: &LookStart) -> Result<AskedScripts, StoreError> {
     match gateway.backend.chain.sees() {
         Sees::Everything => Ok(AskedScripts::nothing()),
-        Sees::Scripts => AskedScripts::load(gateway, at, round, batch_progress),
+        Sees::Scripts => AskedScripts::load(gateway, start.at, start.round, &start.batch_progress),
     }
 }
 
@@ -283,20 +286,15 @@ fn asked(
 /// removed.
 fn first_view<'a>(
     gateway: &'a Gateway,
-    (token, birth_height, is_woken): (Option<&[u8]>, Option<u32>, bool),
+    token: Option<&[u8]>,
     is_restored: bool,
-    asked: &AskedScripts,
+    look: impl Fn(Option<&[u8]>, &OurTransactions<'_>) -> Result<LookAnswer, ChainDown>,
 ) -> Result<(LookAnswer, OurTransactions<'a>), WatchError> {
     let mut ours = OurTransactions::new(gateway)?;
     let sees_everything = gateway.backend.chain.sees() == Sees::Everything;
-    let look = |ours: &OurTransactions<'_>| {
-        let scripts = asked.scripts(&gateway.backend.hot, ours);
-        let request = LookRequest { token, birth_height, watch: ours, scripts, is_woken };
-        gateway.backend.chain.look(&request)
-    };
     let mut begun = None;
     if token.is_some() {
-        let view = look(&ours)?;
+        let view = look(token, &ours)?;
         if !view.from_start {
             return Ok((view, ours));
         }
@@ -304,7 +302,7 @@ fn first_view<'a>(
     }
     ours.begin_anew();
     if !sees_everything {
-        let view = begun.map_or_else(|| look(&ours), Ok)?;
+        let view = begun.map_or_else(|| look(token, &ours), Ok)?;
         // A restored copy stays on the same chain. The positions of its transactions are reported
         // script by script.
         let left_above = if is_restored { view.left_above } else { Some(0) };
@@ -312,7 +310,7 @@ fn first_view<'a>(
     }
     ours.expect_all_known()?;
     // With the same token the backend refuses a chain with less work.
-    let view = look(&ours)?;
+    let view = look(token, &ours)?;
     if view.from_start {
         return Ok((view, ours));
     }
@@ -320,19 +318,6 @@ fn first_view<'a>(
         "it reported another chain, and then the earlier one: the next look asks again".to_owned(),
     )
     .into())
-}
-
-/// Treats a coinbase without a block as ruled out at its height: no other block can hold it. If its
-/// block returns, the coinbase is valid again.
-fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
-    if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
-        return facts;
-    }
-    let conflict_height = coinbase_height(&facts.tx);
-    if conflict_height.is_some_and(|height| height > tip.height) {
-        return facts;
-    }
-    TxFacts { conflict_in_chain: Fact::Yes, conflict_height, ..facts }
 }
 
 /// Reports the progress of a look that continues without being stored. Fails if staff stopped a
@@ -364,7 +349,7 @@ impl Effects {
         view: &mut LookAnswer,
     ) -> Result<(), StoreError> {
         for facts in std::mem::take(&mut view.txs) {
-            let facts = with_lost_reward(facts, &view.tip);
+            let facts = reorg::with_lost_reward(facts, &view.tip);
             let txid = facts.tx.compute_txid();
             let found = ours.parts_of(&facts, &txid)?;
             let facts = Arc::new(facts);

@@ -20,7 +20,7 @@ use super::asked_scripts::{self, HotRead, Round};
 use super::batch_progress::{BatchProgress, LookOutcome};
 use super::cancel::{self, CancelError};
 use super::error::WatchError;
-use super::findings::{self, Findings};
+use super::findings::{self, Findings, LookStart};
 use super::receipt_rebroadcasts::ReceiptRebroadcasts;
 use super::storing::{self, Stored};
 use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
@@ -182,23 +182,19 @@ impl<'a> LookPermit<'a> {
 
     /// Asks the backend and the database.
     async fn take(&mut self, at: Timestamp, is_woken: bool) -> Result<Findings, WatchError> {
-        let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
-        let (round, closing) = (self.progress.round, self.progress.closing.unwrap_or_default());
-        // The look fails if the backend is no longer the one for which its scripts were read.
-        let generation =
-            self.progress.generation.unwrap_or_else(|| gateway.backend.chain.generation());
-        let batch_progress = self.progress.batch_progress.clone();
-        let take = move || {
-            findings::take(
-                &gateway,
-                generation,
-                before.as_ref(),
-                (at, is_woken),
-                (round, &batch_progress),
-                closing,
-            )
+        let gateway = Arc::clone(self.gateway);
+        let progress = &self.progress;
+        let start = LookStart {
+            at,
+            is_woken,
+            watched: progress.watched.clone(),
+            generation: progress.generation.unwrap_or_else(|| gateway.backend.chain.generation()),
+            round: progress.round,
+            batch_progress: progress.batch_progress.clone(),
+            closing: progress.closing.unwrap_or_default(),
         };
+        let take = move || findings::take(&gateway, &start);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::Interrupted)?
     }
 

@@ -326,7 +326,7 @@ async fn a_server_with_few_questions_per_look_finds_all_coins() {
     let sandbox = Arc::clone(world.gateway.backend.sandbox.as_ref().unwrap());
     let world = world.with_chain(|chain| {
         let server = ByScript::new(chain, sandbox);
-        server.asks.store(13, std::sync::atomic::Ordering::SeqCst);
+        server.asks.store(40, std::sync::atomic::Ordering::SeqCst);
         Arc::new(server)
     });
     restore(&world.gateway, request(&words, 60), BY).await.unwrap();

@@ -24,8 +24,8 @@ async fn a_real_bitcoin_core_gives_the_same_states_as_the_sandbox() {
         println!("not run: BITCOIND_EXE names no Bitcoin Core");
         return;
     }
-    tells_the_story(Backend::Bitcoind).await;
-    tells_histories(Backend::Bitcoind, real_seeds()).await;
+    tells_the_story(&[Backend::Bitcoind]).await;
+    tells_histories(&[Backend::Bitcoind], real_seeds()).await;
 }
 
 #[tokio::test]
@@ -34,8 +34,8 @@ async fn a_real_bitcoin_core_with_zeromq_gives_the_same_states() {
         println!("not run: BITCOIND_EXE names no Bitcoin Core with ZeroMQ");
         return;
     }
-    tells_the_story(Backend::BitcoindZmq).await;
-    tells_histories(Backend::BitcoindZmq, real_seeds()).await;
+    tells_the_story(&[Backend::BitcoindZmq]).await;
+    tells_histories(&[Backend::BitcoindZmq], real_seeds()).await;
 }
 
 /// Prints the time from a broadcast until the payment's notification is queued.
@@ -88,6 +88,6 @@ async fn a_real_electrum_server_gives_the_same_states_as_the_sandbox() {
         println!("not run: BITCOIND_EXE and ELECTRS_EXE do not name a Bitcoin Core and an electrs");
         return;
     }
-    tells_the_story(Backend::Electrs).await;
-    tells_histories(Backend::Electrs, real_seeds()).await;
+    tells_the_story(&[Backend::Electrs]).await;
+    tells_histories(&[Backend::Electrs], real_seeds()).await;
 }

@@ -1,12 +1,12 @@
 //! The sandbox's chain, shown by a backend that asks about single scripts. It reports only
 //! transactions that pay or spend a script that it was asked about.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bitcoin::hashes::{Hash as _, sha256};
-use bitcoin::{OutPoint, Script, ScriptBuf, Transaction, Txid};
+use bitcoin::{ScriptBuf, TxIn, Txid};
 use parking_lot::Mutex;
 use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::checks::conflicts::parents_first;
@@ -66,7 +66,8 @@ impl ByScript {
 /// A server's knowledge of the chain.
 struct Histories {
     facts: BTreeMap<Txid, TxFacts>,
-    outputs: HashMap<OutPoint, ScriptBuf>,
+    /// All transactions that ever paid or spent each script.
+    touched: HashMap<ScriptBuf, BTreeSet<Txid>>,
 }
 
 impl Histories {
@@ -75,23 +76,22 @@ impl Histories {
         let tip = tillgate_chain::sandbox::tip(changes.tip);
         let facts: BTreeMap<_, _> =
             changes.txs.into_iter().map(|view| (view.txid, facts(view))).collect();
-        let outputs = facts.iter().flat_map(|(txid, facts)| {
-            let scripts = facts.tx.output.iter().map(|output| output.script_pubkey.clone());
-            (0u32..).zip(scripts).map(|(vout, script)| (OutPoint { txid: *txid, vout }, script))
-        });
-        let outputs = outputs.collect();
-        (Self { facts, outputs }, tip)
+        let mut touched: HashMap<ScriptBuf, BTreeSet<Txid>> = HashMap::new();
+        for (txid, TxFacts { tx, .. }) in &facts {
+            let spent = tx.input.iter().filter_map(|TxIn { previous_output: from, .. }| {
+                let parent = &facts.get(&from.txid)?.tx;
+                parent.output.get(usize::try_from(from.vout).ok()?)
+            });
+            for output in tx.output.iter().chain(spent) {
+                touched.entry(output.script_pubkey.clone()).or_default().insert(*txid);
+            }
+        }
+        (Self { facts, touched }, tip)
     }
 
-    /// All transactions that ever paid or spent a script.
-    fn of_script(&self, script: &Script) -> Vec<(&Txid, &TxFacts)> {
-        let touches = |tx: &Transaction| {
-            tx.output.iter().any(|output| *output.script_pubkey == *script)
-                || tx.input.iter().any(|input| {
-                    self.outputs.get(&input.previous_output).is_some_and(|it| **it == *script)
-                })
-        };
-        self.facts.iter().filter(|(_, facts)| touches(&facts.tx)).collect()
+    fn of_script(&self, script: &ScriptBuf) -> Vec<(&Txid, &TxFacts)> {
+        let txids = self.touched.get(script).into_iter().flatten();
+        txids.filter_map(|txid| self.facts.get_key_value(txid)).collect()
     }
 }
 

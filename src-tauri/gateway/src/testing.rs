@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "only tests use this module")]
 
+pub mod ask;
 pub mod by_script;
 pub mod copies;
 pub mod limited_looks;

@@ -6,7 +6,9 @@ use std::collections::HashSet;
 
 use bitcoin::{Transaction, Txid};
 use tillgate_chain::core::{CoreChain, Credentials};
-use tillgate_chain::{Chain, Fact, LookAnswer, LookRequest, TxPosition, WatchList, no_scripts};
+use tillgate_chain::{
+    Chain, ChainDown, Fact, LookAnswer, LookRequest, TxPosition, WatchList, no_scripts,
+};
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_nodes::{CoreFault, core as node};
 use tillgate_sandbox::{Replace, ReplaceTo};
@@ -44,17 +46,19 @@ fn ask(
     birth_height: Option<u32>,
     watch: &Watched,
 ) -> LookAnswer {
+    try_ask(chain, token, birth_height, watch).unwrap()
+}
+
+fn try_ask(
+    chain: &dyn Chain,
+    token: Option<&[u8]>,
+    birth_height: Option<u32>,
+    watch: &Watched,
+) -> Result<LookAnswer, ChainDown> {
+    let request =
+        LookRequest { token, birth_height, watch, scripts: no_scripts(), is_woken: false };
     // `look` blocks, and the connections live on the test's runtime.
-    tokio::task::block_in_place(|| {
-        chain.look(&LookRequest {
-            token,
-            birth_height,
-            watch,
-            scripts: no_scripts(),
-            is_woken: false,
-        })
-    })
-    .unwrap()
+    tokio::task::block_in_place(|| chain.look(&request))
 }
 
 fn now(world: &World) -> i64 {
@@ -162,19 +166,8 @@ async fn a_look_begins_at_the_birth_height_and_names_a_pruned_block() {
         120,
         "a hundred blocks below the birth height, for reorganisations"
     );
-    let error = tokio::task::block_in_place(|| {
-        chain.look(&LookRequest {
-            token: None,
-            birth_height: Some(100),
-            watch: &watch,
-            scripts: no_scripts(),
-            is_woken: false,
-        })
-    });
-    assert!(
-        error.unwrap_err().to_string().contains("has pruned block 101,"),
-        "names the first missing block"
-    );
+    let error = try_ask(chain, None, Some(100), &watch).unwrap_err();
+    assert!(error.to_string().contains("has pruned block 101,"), "names the first missing block");
     assert_eq!(tokio::task::block_in_place(|| chain.first_block()).unwrap(), tip - 150);
     stage.node().misbehave(CoreFault::Pruned(tip - 30));
     let asked = stage.node().asked("getblock");
@@ -238,16 +231,7 @@ async fn a_reorganisation_during_a_look_is_no_forgery() {
         world.sandbox().mine(1_000, true, now(world)).unwrap();
     }
     let (chain, watch) = (world.gateway.backend.chain.as_ref(), Watched::default());
-    let why = |token: Option<&[u8]>| {
-        let request = LookRequest {
-            token,
-            birth_height: Some(0),
-            watch: &watch,
-            scripts: no_scripts(),
-            is_woken: false,
-        };
-        tokio::task::block_in_place(|| chain.look(&request)).unwrap_err()
-    };
+    let why = |token: Option<&[u8]>| try_ask(chain, token, Some(0), &watch).unwrap_err();
     stage.node().misbehave(CoreFault::Reorganises { asked: 2_000, replaced: 1_999 });
     let sentence = why(None);
     assert!(sentence.is_tip_changed(), "the tip changed while headers were linked: {sentence}");

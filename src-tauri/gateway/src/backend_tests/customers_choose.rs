@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bitcoin::{ScriptBuf, Sequence, Transaction, Txid};
-use tillgate_chain::{ChainDown, LookAnswer, LookRequest, RecentTransactions, Scripts, no_scripts};
+use tillgate_chain::{ChainDown, LookAnswer, RecentTransactions, Scripts, no_scripts};
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Pay;
 use tillgate_store::payments::PaymentRow;
 
-use super::electrum_server::{All, script};
+use super::electrum_server::script;
 use crate::testing::World;
 use crate::testing::payer::{Kind, Payer};
 use crate::testing::stage::{Backend, Stage};
@@ -32,14 +32,7 @@ fn looked_for(
 ) -> Result<LookAnswer, ChainDown> {
     let required = [others, std::slice::from_ref(ours)].concat();
     let scripts = Scripts { required: &required, ..no_scripts() };
-    let request = LookRequest {
-        token: token.as_deref(),
-        birth_height: None,
-        watch: &All,
-        scripts,
-        is_woken: false,
-    };
-    let view = tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request))?;
+    let view = world.ask(token.as_deref(), scripts)?;
     assert!(!view.more);
     *token = Some(view.token.clone());
     Ok(view)

@@ -2,13 +2,12 @@
 //! customer's payment in many parts is accepted.
 
 use bitcoin::{ScriptBuf, Transaction};
-use tillgate_chain::{LookRequest, Scripts, no_scripts};
+use tillgate_chain::{Scripts, no_scripts};
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Pay;
 use tillgate_store::payments::PaymentRow;
 
-use super::electrum_server::All;
 use crate::testing::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
@@ -108,15 +107,7 @@ fn answers(world: &World, script: &ScriptBuf) -> Vec<Vec<Transaction>> {
     let (mut token, mut answers, required) = (None::<Vec<u8>>, Vec::new(), [script.clone()]);
     loop {
         let scripts = Scripts { required: &required, ..no_scripts() };
-        let request = LookRequest {
-            token: token.as_deref(),
-            birth_height: None,
-            watch: &All,
-            scripts,
-            is_woken: false,
-        };
-        let view =
-            tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
+        let view = world.ask(token.as_deref(), scripts).unwrap();
         answers.push(view.txs.into_iter().map(|facts| facts.tx).collect());
         if !view.more {
             return answers;

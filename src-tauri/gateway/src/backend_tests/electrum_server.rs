@@ -5,12 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Network, ScriptBuf, Transaction, Txid, WPubkeyHash};
+use bitcoin::{Network, ScriptBuf, WPubkeyHash};
 use tillgate_chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
 use tillgate_chain::waker::Waker;
-use tillgate_chain::{
-    Chain, ChainDown, HotScripts, Identity, LookAnswer, LookRequest, Scripts, WatchList, no_scripts,
-};
+use tillgate_chain::{Chain, ChainDown, HotScripts, Identity, Scripts, no_scripts};
 use tillgate_domain::chain::Urgency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_machine::outgoing::Proxy;
@@ -225,22 +223,6 @@ async fn a_replaced_block_with_the_same_transactions_is_proved_anew() {
     assert_eq!(world.state(&payment), Confirmed);
 }
 
-pub struct All;
-
-impl WatchList for All {
-    fn concerns(&self, _: &Transaction) -> bool {
-        true
-    }
-
-    fn txids(&self) -> &[Txid] {
-        &[]
-    }
-
-    fn unsettled(&self, _: u32) -> Vec<Transaction> {
-        Vec::new()
-    }
-}
-
 pub fn script(number: u32) -> ScriptBuf {
     let mut hash = [7; 20];
     hash[..4].copy_from_slice(&number.to_be_bytes());
@@ -268,15 +250,7 @@ async fn costs(count: u32) -> [Cost; 3] {
         let mut found = 0;
         loop {
             let scripts = Scripts { hot: &hot, ..no_scripts() };
-            let request = LookRequest {
-                token: token.as_deref(),
-                birth_height: None,
-                watch: &All,
-                scripts,
-                is_woken: false,
-            };
-            let view: LookAnswer =
-                tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
+            let view = world.ask(token.as_deref(), scripts).unwrap();
             found += view.txs.len();
             token = Some(view.token);
             if !view.more {
@@ -321,15 +295,7 @@ async fn a_look_in_several_answers_asks_about_each_script_once() {
     let (mut token, mut answers) = (None::<Vec<u8>>, 0);
     loop {
         let scripts = Scripts { required: &required, ..no_scripts() };
-        let request = LookRequest {
-            token: token.as_deref(),
-            birth_height: None,
-            watch: &All,
-            scripts,
-            is_woken: false,
-        };
-        let view: LookAnswer =
-            tokio::task::block_in_place(|| world.gateway.backend.chain.look(&request)).unwrap();
+        let view = world.ask(token.as_deref(), scripts).unwrap();
         (token, answers) = (Some(view.token), answers + 1);
         if !view.more {
             assert!(required.iter().all(|script| view.covered.holds(script)));

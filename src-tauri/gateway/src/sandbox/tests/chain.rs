@@ -11,9 +11,7 @@ use bitcoin::{
     Txid, Witness, transaction,
 };
 use tillgate_chain::chain_wrapper::ChainWrapper;
-use tillgate_chain::{
-    Broadcast, Chain, ChainDown, Fact, LookAnswer, LookRequest, WatchList, no_scripts,
-};
+use tillgate_chain::{Broadcast, Chain, ChainDown, Fact, LookAnswer, LookRequest, no_scripts};
 
 use super::*;
 
@@ -327,24 +325,7 @@ async fn exactly_one_look_follows_each_change_and_none_a_question() {
     }
 }
 
-/// A watch list that concerns every transaction.
-struct Everything;
-
-impl WatchList for Everything {
-    fn concerns(&self, _: &Transaction) -> bool {
-        true
-    }
-
-    fn txids(&self) -> &[Txid] {
-        &[]
-    }
-
-    fn unsettled(&self, _: u32) -> Vec<Transaction> {
-        Vec::new()
-    }
-}
-
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn the_chain_port_reports_a_conflicts_height_and_its_end() {
     let world = World::new().await;
     let coin = coin(&world, 50_000).await;
@@ -352,14 +333,7 @@ async fn the_chain_port_reports_a_conflicts_height_and_its_end() {
     broadcast(&world, std::slice::from_ref(&ours)).unwrap();
     let mut token = None;
     let mut told = || {
-        let request = LookRequest {
-            token: token.as_deref(),
-            birth_height: None,
-            watch: &Everything,
-            scripts: no_scripts(),
-            is_woken: false,
-        };
-        let view = world.gateway.backend.chain.look(&request).unwrap();
+        let view = world.ask(token.as_deref(), no_scripts()).unwrap();
         let facts = view
             .txs
             .into_iter()

@@ -16,6 +16,9 @@ export default defineConfig({
   build: { target: "safari16", sourcemap: false },
   test: {
     environment: "jsdom",
+    // Workers that serve one file each load jsdom and Svelte anew each time, and take twice as long.
+    pool: "vmForks",
+    maxWorkers: "100%",
     include: ["tests/**/*.test.ts"],
     setupFiles: ["tests/setup.ts"],
     // Read as text by the test of its colours; else sheets are empty there.

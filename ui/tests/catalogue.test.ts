@@ -1,6 +1,7 @@
 // The window's words for each sentence of the gateway, in each language.
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { VALUES } from "../src/lib/bindings";
+import { openedIn } from "./opened";
 
 const CODES = Object.keys(VALUES) as (keyof typeof VALUES)[];
 
@@ -35,8 +36,7 @@ const LANGUAGES = Object.keys(import.meta.glob("../../languages/*.po")).map((pat
 
 /** The words of all codes in a language, as a window shows them that was opened in it. */
 async function catalogueIn(language: string): Promise<Words> {
-  vi.resetModules();
-  globalThis.tillgateLocale = language;
+  openedIn(language);
   return (await import("../src/lib/sentences")).CATALOGUE as unknown as Words;
 }
 

@@ -1,7 +1,8 @@
 // The gateway's refusals, as the window words them.
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { CommandError, Telling } from "../src/lib/bindings";
 import { refused, worded } from "../src/lib/refusal";
+import { openedIn } from "./opened";
 
 afterEach(() => {
   globalThis.tillgateLocale = undefined;
@@ -50,8 +51,7 @@ test("an unknown refusal is shown in English under its details", () => {
 describe("in German", () => {
   /** The words for a sentence of the gateway, in a window that was opened in German. */
   async function inGerman(code: string, values: Telling["values"]): Promise<string | undefined> {
-    vi.resetModules();
-    globalThis.tillgateLocale = "de";
+    openedIn("de");
     return (await import("../src/lib/refusal")).worded(telling(code, values));
   }
 

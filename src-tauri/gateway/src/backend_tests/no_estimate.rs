@@ -105,7 +105,9 @@ async fn without_an_estimate_payouts_wait_until_a_rate_is_set() {
             .read(|reader| reader.version(&world.txid_of(&payout)))
             .unwrap()
             .unwrap();
-        assert_eq!(version.fee_sats, 7 * version.vsize, "{backend:?}");
+        // A signature may be shorter than the fee allows for, which saves one virtual byte.
+        let spare = version.fee_sats - 7 * version.vsize;
+        assert!([0, 7].contains(&spare), "{backend:?}: {version:?}");
     }
 }
 

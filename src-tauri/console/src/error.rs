@@ -118,13 +118,14 @@ fn refusal(error: &impl Answered) -> CommandError {
         Answer::Store(error) => of_store(error),
         Answer::Typed(typed) => CommandError {
             field: typed.argument.map(str::to_owned),
-            ..CommandError::told(typed.error_type.as_str(), error)
+            ..CommandError::told(typed.error_type, error)
         },
     }
 }
 
 fn of_store(error: &StoreError) -> CommandError {
-    let error_type = if error.is_passing() { "STORAGE_UNAVAILABLE" } else { "INTERNAL_ERROR" };
+    let error_type =
+        if error.is_passing() { ErrorType::StorageUnavailable } else { ErrorType::InternalError };
     if let StoreError::Sqlite(error) = error {
         return CommandError {
             details: Some(error.to_string()),

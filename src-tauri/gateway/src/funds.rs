@@ -8,8 +8,7 @@ use tillgate_domain::batch::Position;
 use tillgate_store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use tillgate_store::{Reader, StoreError};
 
-use crate::gateway::WalletSlot;
-use crate::gateway::{Gateway, KnownFeeRates};
+use crate::gateway::{Gateway, KnownFeeRates, WalletSlot};
 use crate::settings::{AddressType, Settings};
 use crate::wallet::spend::{self, Paid, SpendableCoin};
 

@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastFault, Faults, Pay, Sandbox};
 
 use crate::app::App;
-use crate::gateway::Gateway;
-use crate::gateway::Time;
+use crate::gateway::{Gateway, Time};
 use crate::watcher::{LookPermit, WatchError};
 pub use calls::{Call, ROUTES, Route};
 use calls::{Change, Question};

@@ -10,8 +10,7 @@ use serde_json::json;
 use super::results::BlockIds;
 use super::rpc::{Rpc, call, typed};
 use super::{blocks, mempool};
-use crate::port::ChainDown;
-use crate::port::RecentTransactions;
+use crate::port::{ChainDown, RecentTransactions};
 
 /// Most blocks whose transaction ids are read for one answer. The ids of a block have some 200 kB.
 const BLOCKS_MAX: u32 = 20;

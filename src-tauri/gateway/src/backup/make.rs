@@ -33,8 +33,7 @@ use super::mark::Mark;
 use super::place::{self, Scratch, on_disk};
 use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
 use super::tidy;
-use crate::gateway::Backups;
-use crate::gateway::Gateway;
+use crate::gateway::{Backups, Gateway};
 
 /// Room on the backup's disk beyond the databases, for headers, tags and the folder itself.
 const MARGIN_BYTES: u64 = 10_000_000;

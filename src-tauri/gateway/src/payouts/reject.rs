@@ -10,8 +10,7 @@ use tillgate_told::Told as _;
 
 use super::approve::judge_state;
 use super::expire::end_offer;
-use crate::gateway::FailureReason;
-use crate::gateway::Gateway;
+use crate::gateway::{FailureReason, Gateway};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::staff_reason::{REASON_MAX, staff_reason};
 use crate::wallet::NotReady;

@@ -26,11 +26,10 @@ use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
 use crate::settlement::batches;
 use crate::settlement::twins::UnminedTwins;
-use crate::wallet::Wallet;
-use crate::wallet::WalletError;
 use crate::wallet::spend::{
     self, FeeWanted, FreshChange, Funding, Payee, SpendableCoin, UnsignedSpend,
 };
+use crate::wallet::{Wallet, WalletError};
 
 /// Largest number of payouts considered for one transaction. More payouts do not fit into a
 /// transaction.

@@ -14,8 +14,7 @@ use tillgate_store::{Reader, StoreError};
 use tillgate_told::Sum;
 
 use crate::funds::{self, Unconfirmed};
-use crate::gateway::Waits;
-use crate::gateway::{Wait, WaitCause};
+use crate::gateway::{Wait, WaitCause, Waits};
 use crate::settlement::twins::{self, UnminedTwins};
 use crate::wallet::spend::SpendableCoin;
 

@@ -8,8 +8,7 @@ use tillgate_store::keychains::Keychain;
 use tillgate_told::Told as _;
 
 use super::pass::Sender;
-use crate::gateway::Waits;
-use crate::gateway::{Wait, WaitCause};
+use crate::gateway::{Wait, WaitCause, Waits};
 use crate::wallet::spend::UnsignedSpend;
 use crate::watcher::{WatchError, Watcher};
 

@@ -15,8 +15,7 @@ use super::chosen::{Chosen, seed};
 use super::double_payments::{inputs, with_twin_ancestors};
 use super::error::Unsent;
 use crate::funds::PayoutFeeRate;
-use crate::gateway::Waits;
-use crate::gateway::{Gateway, WaitCause};
+use crate::gateway::{Gateway, WaitCause, Waits};
 use crate::settlement::twins::UnminedTwins;
 use crate::wallet::spend::{self, FeeWanted, Funding, Paid, Payee, SpendableCoin};
 

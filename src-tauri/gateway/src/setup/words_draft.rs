@@ -8,8 +8,7 @@ use tokio::time::Instant;
 
 use super::error::SetupError;
 use super::making::{Words, adopt, refuse_second};
-use crate::gateway::Gateway;
-use crate::gateway::WalletSlot;
+use crate::gateway::{Gateway, WalletSlot};
 use crate::wallet::words::{self as mnemonic, WordCount};
 use crate::wallet::{DRAFT_KEPT_FOR, WordsDraft};
 

@@ -13,8 +13,7 @@ use tillgate_store::other_type::OtherCoin;
 use tillgate_store::{Reader, StoreError};
 
 use super::error::WatchError;
-use crate::gateway::Gateway;
-use crate::gateway::WalletSlot;
+use crate::gateway::{Gateway, WalletSlot};
 use crate::wallet::OtherType;
 
 /// Time for which an absent transaction is followed. It is well above the 14 days after which the

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bitcoin::{Network, ScriptBuf};
 
 use crate::electrum::calls::{Owner, ScriptHash};
-use crate::electrum::connection::AnnouncedTip;
-use crate::electrum::connection::Asker;
+use crate::electrum::connection::{AnnouncedTip, Asker};
 use crate::electrum::histories::{self, History};
 use crate::electrum::state::State;
 use crate::port::{ChainDown, LookRequest};

@@ -54,6 +54,8 @@ phase "licences, bans, sources" cargo deny --offline --log-level error check lic
 phase "unused dependencies" cargo machete
 phase "clippy" cargo clippy --locked --workspace --all-targets --features "$DESKTOP_FEATURES" -- -D warnings
 if [[ "${1:-all}" != lint ]]; then
+    # Many tests wait for the disk or for a started program, so twice as many threads as cores keep the cores busy.
+    export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(nproc)))}"
     phase "panel: tests" ui_test
     phase "build" cargo test --locked --workspace --features "$DESKTOP_FEATURES" --no-run
     phase "tests" cargo test --locked --workspace --features "$DESKTOP_FEATURES"

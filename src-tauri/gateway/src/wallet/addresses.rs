@@ -19,7 +19,7 @@ use super::keychain::{Address, KeychainAddresses};
 
 /// Number of addresses derived ahead: enough for a burst of five thousand payments, and half as
 /// many again. Tests start hundreds of wallets and take few addresses of each.
-const AHEAD: usize = if cfg!(any(test, feature = "testing")) { 512 } else { 8_192 };
+const AHEAD: usize = if cfg!(any(test, feature = "testing")) { 64 } else { 8_192 };
 
 /// Number of addresses derived before a look, beyond the given ones and those that a restored copy
 /// skips. Another copy of the wallet gives the same addresses in the same order; of this many, at

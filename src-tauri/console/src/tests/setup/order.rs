@@ -17,7 +17,7 @@ use tillgate_gateway::wallet::spend::{
 };
 
 /// The number of random histories.
-const CASES: u32 = 6;
+const CASES: u32 = 4;
 
 /// The number of indices of each keychain. A backend is asked about their scripts in two parts of a
 /// thousand.

@@ -17,7 +17,7 @@ use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use history::History;
 use template::Template;
 
-const CASES: u32 = 30;
+const CASES: u32 = 20;
 
 /// A number from an environment variable.
 pub fn number_from_env(name: &str) -> Option<u64> {

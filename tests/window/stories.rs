@@ -99,7 +99,7 @@ fn a_reversed_payment_is_announced_until_it_is_dismissed() {
         let payment = makes_a_payment(&app).await;
         app.clicks("Pay exactly").await;
         app.sees_state("UNCONFIRMED").await;
-        app.sees("Paid, 0 of 1 confirmation").await;
+        app.sees("Received, 0 of 1 confirmation").await;
         app.clicks("Mine 1 block").await;
         app.sees_state("CONFIRMED").await;
 

@@ -157,6 +157,7 @@ export function anomaly(over: Partial<AnomalyItem> = {}): AnomalyItem {
     resolution: "OPEN",
     dismissalReason: null,
     btcTxIds: ["c".repeat(64)],
+    saleNumber: null,
     merchantTransactionId: "order-7",
     price: usd(1000, "10.00"),
     worth: usd(500, "5.00"),
@@ -194,6 +195,8 @@ export function delivery(over: Partial<DeliveryItem> = {}): DeliveryItem {
 export function payment(over: Partial<PaymentView> = {}): PaymentView {
   return {
     paymentId: "p".repeat(40),
+    saleNumber: null,
+    sale: null,
     state: "NEW",
     amount: btc(15574, "0.00015574"),
     paid: btc(0, "0.00000000"),

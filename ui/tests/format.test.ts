@@ -62,9 +62,9 @@ describe("a payment's state in words", () => {
   const none = { whyInvalid: null, confirmations: 0, confirmationsWanted: 1 };
   test.each<[Parameters<typeof stateWords>[0], string]>([
     [{ ...none, state: "NEW" }, "Waiting for payment"],
-    [{ ...none, state: "UNCONFIRMED" }, "Paid, 0 of 1 confirmation"],
-    [{ ...none, state: "UNCONFIRMED", confirmationsWanted: 0 }, "Paid, being checked"],
-    [{ ...none, state: "UNCONFIRMED", confirmations: 14 }, "Paid, 14 confirmations"],
+    [{ ...none, state: "UNCONFIRMED" }, "Received, 0 of 1 confirmation"],
+    [{ ...none, state: "UNCONFIRMED", confirmationsWanted: 0 }, "Received, being checked"],
+    [{ ...none, state: "UNCONFIRMED", confirmations: 14 }, "Received, 14 confirmations"],
     [{ ...none, state: "INVALID", whyInvalid: "SHORT_PAID" }, "Short paid"],
     [{ ...none, state: "INVALID", whyInvalid: "REVERSED" }, "Reversed"],
     [{ ...none, state: "INVALID", whyInvalid: "WITHDRAWN" }, "Coins withdrawn"],

@@ -26,7 +26,7 @@ describe("the history of a payment", () => {
   test.each<[Partial<HistoryItem>, string]>([
     [{ to: "UNDERPAID" }, "A part came: 0.00015574 BTC count so far."],
     [{ to: "UNDERPAID", cause: "withdrawn" }, "Some coins were withdrawn. 0.00015574 BTC count."],
-    [{ to: "UNCONFIRMED" }, "Paid: 0.00015574 BTC. The payment waits for 2 confirmations."],
+    [{ to: "UNCONFIRMED" }, "Received: 0.00015574 BTC. The payment waits for 2 confirmations."],
     [{ to: "UNCONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC that came."],
     [{ to: "CONFIRMED" }, "The payment is final: 0.00015574 BTC."],
     [{ to: "CONFIRMED", cause: "staff" }, "Staff accepted the 0.00015574 BTC as payment."],

@@ -43,6 +43,8 @@ export class FixtureHost implements Transport {
       this.replyIn(environment, "showBackups", backups());
       this.replyIn(environment, "showRestore", { restore: null });
       this.replyIn(environment, "walletInfo", wallet());
+      this.replyIn(environment, "listWaitingSales", []);
+      this.replyIn(environment, "listProducts", []);
     }
   }
 
@@ -95,8 +97,8 @@ export class FixtureHost implements Transport {
   }
 
   /** The recorded calls of one command in the test environment. */
-  askedFor(command: CommandName) {
-    return this.asked.filter((one) => one.command === command);
+  askedFor<N extends CommandName>(command: N): Extract<Command, { command: N }>[] {
+    return this.asked.filter((one): one is Extract<Command, { command: N }> => one.command === command);
   }
 
   /** The recorded calls of one command in production. */

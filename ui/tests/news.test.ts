@@ -6,7 +6,11 @@ import { host, open } from "./panel";
 
 const eur = (shown: string) => ({ minor: 0, text: shown, shown, currency: "EUR" });
 const btc = { sats: 100_000, text: "0.00100000", shown: "0.00100000" };
-const order = (price: string, reference = "1003"): NewsOrder => ({ price: eur(price), reference });
+const order = (price: string, reference = "1003"): NewsOrder => ({
+  price: eur(price),
+  reference,
+  saleNumber: null,
+});
 const server: NewsEvent = { event: "server", host: "shop.example", notifications: 2 };
 const asks = (): NewsEvent => ({
   event: "requested",

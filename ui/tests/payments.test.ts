@@ -179,7 +179,7 @@ describe("the texts of the list of payments", () => {
       ["", "All states"],
       ["NEW", "Waiting for payment"],
       ["UNDERPAID", "Underpaid"],
-      ["UNCONFIRMED", "Paid, not final yet"],
+      ["UNCONFIRMED", "Received, not final"],
       ["CONFIRMED", "Paid"],
       ["EXPIRED", "Expired"],
       ["INVALID", "Short paid, overpaid, reversed or withdrawn"],

@@ -1,14 +1,17 @@
 import { describe, expect, test } from "vitest";
 import {
   afterBackspace,
+  afterCentsKey,
   afterKey,
   emptySale,
   MESSAGE_MAX,
   messageOf,
   minorOf,
   moved,
+  perMilleOf,
   plainText,
   putAside,
+  shownTax,
   shownText,
   shownTyped,
   sums,
@@ -40,6 +43,44 @@ describe("typing a price", () => {
     ["1234.5", "1,234.5"],
     ["1234567", "1,234,567"],
   ])("%s is shown as %s", (text, shown) => expect(shownTyped(text)).toBe(shown));
+});
+
+describe("typing the cents first", () => {
+  const typedCents = (keys: string, decimals = 2) =>
+    [...keys].reduce((text, key) => afterCentsKey(text, key, decimals), "");
+
+  test.each([
+    ["450", 2, "4.50"],
+    ["5", 2, "0.05"],
+    ["1.25", 2, "1.25"],
+    ["000", 2, ""],
+    ["1500", 0, "1500"],
+    ["1234", 3, "1.234"],
+    ["12345678901234", 2, "123456789.01"],
+  ])("%s with %i decimals is %s", (keys, decimals, text) => {
+    expect(typedCents(keys, decimals)).toBe(text);
+  });
+
+  test("Backspace takes the last cent away", () => {
+    const after = (typed: string) => afterBackspace({ ...emptySale(), typed }, 2, true).typed;
+    expect([after("4.50"), after("0.05"), after("12.34")]).toEqual(["0.45", "", "1.23"]);
+  });
+});
+
+describe("a tax rate", () => {
+  test.each([
+    ["19", 190, "19"],
+    ["7,7 %", 77, "7.7"],
+    ["0", 0, "0"],
+    ["100", 1000, "100"],
+  ])("%s is %i per mille", (text, perMille, shown) => {
+    expect(perMilleOf(text)).toBe(perMille);
+    expect(shownTax(perMille)).toBe(shown);
+  });
+
+  test.each(["", "x", "-1", "101", "7.75", "1e1"])("%s is none", (text) => {
+    expect(perMilleOf(text)).toBeUndefined();
+  });
 });
 
 describe("a price", () => {
@@ -82,11 +123,11 @@ describe("a price", () => {
 describe("a sale", () => {
   test("adds sums that floating point would miss", () => {
     const lines = [
-      { name: "", minor: 10n, count: 1 },
-      { name: "", minor: 20n, count: 1 },
+      { name: "", minor: 10n, count: 1, taxPerMille: null },
+      { name: "", minor: 20n, count: 1, taxPerMille: null },
     ];
     expect(sums({ ...emptySale(), lines }, 2).total).toBe(30n);
-    const large = [{ name: "", minor: 90_071_992_547_409_93n, count: 3 }];
+    const large = [{ name: "", minor: 90_071_992_547_409_93n, count: 3, taxPerMille: null }];
     expect(sums({ ...emptySale(), lines: large }, 2).total).toBe(27_021_597_764_222_979n);
   });
 
@@ -102,27 +143,34 @@ describe("a sale", () => {
 
   test("counts the same product in one line", () => {
     const two = withProduct(withProduct([], "Tea", 300n), "Tea", 300n);
-    expect(two).toEqual([{ name: "Tea", minor: 300n, count: 2 }]);
+    expect(two).toEqual([{ name: "Tea", minor: 300n, count: 2, taxPerMille: null }]);
     expect(withProduct(two, "Tea", 350n)).toHaveLength(2);
     expect(withoutOne(withoutOne(two, 0), 0)).toEqual([]);
   });
 
   test("Backspace removes the digits first, and then the products", () => {
     const draft = { ...emptySale(), lines: withProduct([], "Tea", 300n), typed: "1" };
-    const bare = afterBackspace(draft);
+    const bare = afterBackspace(draft, 2, false);
     expect([bare.typed, bare.lines.length]).toEqual(["", 1]);
-    expect(afterBackspace(bare).lines).toEqual([]);
-    expect(afterBackspace(emptySale())).toEqual(emptySale());
+    expect(afterBackspace(bare, 2, false).lines).toEqual([]);
+    expect(afterBackspace(emptySale(), 2, false)).toEqual(emptySale());
   });
 
   test("puts a typed amount aside once", () => {
     const aside = putAside({ ...emptySale(), typed: "4.5" }, 2);
-    expect(aside).toMatchObject({ typed: "", lines: [{ name: "", minor: 450n, count: 1 }] });
+    expect(aside).toMatchObject({
+      typed: "",
+      lines: [{ name: "", minor: 450n, count: 1, taxPerMille: null }],
+    });
     expect(putAside(aside, 2)).toBe(aside);
   });
 
   test("writes a message that the gateway takes", () => {
-    const lines = withProduct([{ name: "", minor: 100n, count: 1 }], "é".repeat(600), 100n);
+    const lines = withProduct(
+      [{ name: "", minor: 100n, count: 1, taxPerMille: null }],
+      "é".repeat(600),
+      100n,
+    );
     const message = messageOf({ ...emptySale(), lines, note: " for Ada " }, 2);
     expect(message.startsWith("for Ada; é")).toBe(true);
     expect([...message]).toHaveLength(MESSAGE_MAX);

@@ -116,6 +116,10 @@ pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Erro
         // `sheet_pages`, `statement_pages` and `label_pages` print pages of other forms. Only the
         // panel shows the others.
         Command::Sandbox(_)
+        | Command::CreateSale(_)
+        | Command::ListWaitingSales(_)
+        | Command::ListProducts(_)
+        | Command::SaveProducts(_)
         | Command::ShowTakings(_)
         | Command::ListNews(_)
         | Command::ListReceived(_)

@@ -158,6 +158,9 @@ pub struct AnomalyItem {
     pub btc_tx_ids: Vec<String>,
     /// The shop's own reference of its payment.
     pub merchant_transaction_id: String,
+    /// The number of its payment's sale; absent unless the payment was made at the till.
+    #[serde(default)]
+    pub sale_number: Option<u32>,
     pub price: FiatView,
     /// Whether the shop is notified of changes; false without an `anomalyNotificationUrl`.
     pub notified: bool,
@@ -173,6 +176,8 @@ pub struct AnomalyItem {
 
 /// The facts about a payment that the views of its anomalies show.
 pub struct AboutPayment {
+    /// The number of its sale; `None` unless it was made at the till.
+    pub sale_number: Option<u32>,
     pub price: FiatView,
     /// The effect of accepting the payment's coins; `None` if staff may not accept.
     pub acceptance: Option<Acceptance>,
@@ -181,12 +186,14 @@ pub struct AboutPayment {
 impl AboutPayment {
     pub fn new(
         row: &tillgate_store::payments::PaymentRow,
+        sale_number: Option<u32>,
         receipts: &[Receipt],
         anomalies: &[tillgate_store::anomalies::AnomalyRow],
     ) -> Self {
         let anomalies: Vec<anomaly::Anomaly> =
             anomalies.iter().map(|row| row.anomaly.clone()).collect();
         Self {
+            sale_number,
             price: FiatView::from_minor(row.payment.price_minor, row.payment.currency),
             acceptance: Acceptance::new(row, receipts, &anomalies),
         }
@@ -197,7 +204,7 @@ impl AboutPayment {
         let Some(row) = reader.payment(payment_id)? else { return Ok(None) };
         let (receipts, anomalies) =
             (reader.receipts(row.seq)?, reader.anomalies_of_payment(row.seq)?);
-        Ok(Some(Self::new(&row, &receipts, &anomalies)))
+        Ok(Some(Self::new(&row, reader.sale_number(row.seq)?, &receipts, &anomalies)))
     }
 }
 
@@ -221,6 +228,7 @@ impl AnomalyItem {
             dismissal_reason: row.dismissal_reason.clone(),
             btc_tx_ids: row.anomaly.txids.iter().map(ToString::to_string).collect(),
             merchant_transaction_id: row.merchant_transaction_id.clone(),
+            sale_number: about.sale_number,
             price: about.price.clone(),
             notified: row.notification_url.is_some(),
             acceptance: about.acceptance.clone(),

@@ -37,6 +37,7 @@ use super::statement::Statement;
 use super::statement_sheet::StatementSheet;
 use super::status::Status;
 use super::takings::ShowTakings;
+use super::till::{CreateSale, ListProducts, ListWaitingSales, SaveProducts};
 use super::wallet::{
     ConfirmWallet, ContinueRestore, CreateWallet, DiscardDraft, DraftWallet, ImportLabels,
     MakeWallet, RestoreWallet, ShowRestore, StopRestore, VerifyWords, WalletDescriptor, WalletInfo,
@@ -102,6 +103,10 @@ commands! {
     shows payments_sheet: PaymentsSheet,
     shows show_payment: ShowPayment,
     changes create_payment: CreatePayment,
+    changes create_sale: CreateSale,
+    shows list_waiting_sales: ListWaitingSales,
+    shows list_products: ListProducts,
+    changes save_products: SaveProducts,
     changes accept_payment: AcceptPayment,
     changes cancel_payment: CancelPayment,
     shows list_anomalies: ListAnomalies,

@@ -27,6 +27,7 @@ pub mod payments;
 pub mod payouts;
 pub mod receiver;
 mod refusal;
+mod sale;
 pub mod sandbox;
 #[cfg(test)]
 mod sentences;
@@ -39,6 +40,7 @@ pub mod sums;
 pub mod takings;
 #[cfg(test)]
 mod tests;
+pub mod till;
 mod transaction_position;
 pub mod wallet;
 

@@ -92,15 +92,20 @@ pub enum NewsEvent {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct NewsOrder {
     pub price: FiatView,
     /// The shop's own reference; may be empty.
     pub reference: String,
+    /// The number of the sale; absent unless the payment was made at the till.
+    #[serde(default)]
+    pub sale_number: Option<u32>,
 }
 
 impl NewsOrder {
-    fn from_payment(payment: &PaymentRow) -> Self {
+    fn new(payment: &PaymentRow, sale_number: Option<u32>) -> Self {
         Self {
+            sale_number,
             price: FiatView::from_minor(payment.payment.price_minor, payment.payment.currency),
             reference: payment.merchant_transaction_id.clone(),
         }
@@ -224,7 +229,8 @@ impl NewsItem {
         let Some(payment) = reader.payment_by_seq(seq)? else { return Ok(None) };
         let payment_id = payment.payment.id.to_string();
         let id = format!("{kind}:{payment_id}:{}", row.at.ms());
-        let event = event(NewsOrder::from_payment(&payment), &payment);
+        let order = NewsOrder::new(&payment, reader.sale_number(seq)?);
+        let event = event(order, &payment);
         Ok(Some(Self { payment_id: Some(payment_id), ..Self::made(row, id, kind, event) }))
     }
 
@@ -265,7 +271,7 @@ mod tests {
         world.mine(2).await;
         let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap();
         let told: Vec<_> = news.items.iter().map(|one| (one.kind, one.event.clone())).collect();
-        let order = NewsOrder::from_payment(&late);
+        let order = NewsOrder::new(&late, None);
         assert_eq!(
             (order.price.to_string().as_str(), order.reference.as_str()),
             ("10.00 USD", "order-1")
@@ -295,7 +301,7 @@ mod tests {
             let news = ask(&world.app, ListNews {}, &Actor::panel()).await.unwrap().items;
             news.into_iter().map(|one| (one.kind, one.event)).collect::<Vec<_>>()
         };
-        let order = NewsOrder::from_payment(&payment);
+        let order = NewsOrder::new(&payment, None);
         let attacked = |stop, state| NewsEvent::Attacked { order: order.clone(), state, stop };
         let paid =
             |stop| NewsEvent::Paid { order: order.clone(), state: PaymentState::Confirmed, stop };

@@ -155,14 +155,7 @@ impl Ask for CreatePayment {
             notification_url: self.notification_url.map(Cow::Owned),
             ..PaymentRequest::default()
         };
-        let label = by.gateway().settings.snapshot().merchant_name.clone();
-        let notify_hosts = NotifyHosts::default();
-        let author = Author { key_id: None, label, notification_url_optional: true, notify_hosts };
-        match payments::create(by.gateway(), author, request, None).await? {
-            Created::New { payment_id, .. } => show(by, payment_id).await,
-            // Only a request with an idempotency key can be answered again.
-            Created::Again(_) => Err(CommandError::internal()),
-        }
+        create(by, request).await
     }
 }
 
@@ -183,6 +176,21 @@ impl Ask for CancelPayment {
         let payment_id = id("paymentId", &self.payment_id)?;
         by.app.watcher.cancel(payment_id, by.actor).await?;
         show(by, payment_id).await
+    }
+}
+
+/// Creates a payment in the merchant's name.
+pub async fn create(
+    by: &Asker<'_>,
+    request: PaymentRequest<'_>,
+) -> Result<PaymentView, CommandError> {
+    let label = by.gateway().settings.snapshot().merchant_name.clone();
+    let notify_hosts = NotifyHosts::default();
+    let author = Author { key_id: None, label, notification_url_optional: true, notify_hosts };
+    match payments::create(by.gateway(), author, request, None).await? {
+        Created::New { payment_id, .. } => show(by, payment_id).await,
+        // Only a request with an idempotency key can be answered again.
+        Created::Again(_) => Err(CommandError::internal()),
     }
 }
 

@@ -88,6 +88,12 @@ pub enum ArgumentFault {
     WordCount,
     #[error("must name a server, like {example}")]
     Server { example: &'static str },
+    #[error("must have from {least} to {most} entries")]
+    Entries { least: usize, most: usize },
+    #[error("must have 1 to {most} characters and no line break")]
+    Name { most: usize },
+    #[error("must be a colour like #1d6f42")]
+    Color,
     #[error("say what to change: the daily limit, the minimum, or both")]
     NoLimit,
     #[error("must be at least {least} sat/vB now: the Bitcoin backend refuses less")]

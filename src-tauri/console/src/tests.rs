@@ -14,3 +14,4 @@ mod restored;
 mod setup;
 mod still;
 mod stuck;
+mod till;

@@ -24,5 +24,6 @@ pub mod policy;
 pub mod rates;
 pub mod receipt;
 pub mod restore;
+pub mod sale;
 pub mod time;
 pub mod words;

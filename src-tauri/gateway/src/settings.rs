@@ -21,6 +21,7 @@ pub use chain_network::ChainNetwork;
 pub use changing::{Act, Beside};
 pub use defaults::RESTORE_SKIP_DEFAULT;
 pub use error::SettingError;
+pub use forms::color;
 pub use live::Override;
 pub use live::{LiveSettings, SettingNow};
 pub use password_entry::{NewPassword, PasswordEntry};

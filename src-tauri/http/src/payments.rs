@@ -194,6 +194,7 @@ fn parse_payment_request<'a>(object: &JsonObject<'a>) -> PaymentRequest<'a> {
         }
     }
     PaymentRequest {
+        basket: None,
         amount: object.number("amount", &mut field_errors),
         currency: object.string("currency", &mut field_errors),
         notification_url: object.url("notificationUrl", "notificationUrl", &mut field_errors),

@@ -347,7 +347,11 @@ btcTxIds: Array<string>,
 /**
  * The shop's own reference of its payment.
  */
-merchantTransactionId: string, price: FiatView, 
+merchantTransactionId: string, 
+/**
+ * The number of its payment's sale; absent unless the payment was made at the till.
+ */
+saleNumber: number | null, price: FiatView, 
 /**
  * Whether the shop is notified of changes; false without an `anomalyNotificationUrl`.
  */
@@ -373,7 +377,7 @@ export type AnomalyKind = "LATE_PAYMENT" | "EXTRA_PAYMENT" | "OVERPAYMENT" | "UN
 /**
  * The type of each command's answer.
  */
-export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, listNews: News, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
+export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, listNews: News, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
 
 /**
  * Approves an offer. The sender then sends the payout.
@@ -886,7 +890,7 @@ message: string, };
  * A request by the panel or the command line. In JSON:
  * `{"command": "showPayment", "paymentId": "…"}`.
  */
-export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "listNews" } & ListNews | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
+export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "createSale" } & CreateSale | { "command": "listWaitingSales" } & ListWaitingSales | { "command": "listProducts" } & ListProducts | { "command": "saveProducts" } & SaveProducts | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "listNews" } & ListNews | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
 
 /**
  * The reason why a command failed.
@@ -986,6 +990,23 @@ merchantTransactionId: string,
  * The URL to notify of its changes.
  */
 notificationUrl?: string, };
+
+/**
+ * Creates a payment for a sale at the till. Its price is the sum of the lines and the tip.
+ */
+export type CreateSale = { 
+/**
+ * The ISO code of the currency of all sums.
+ */
+currency: string, lines: Array<NewLine>, 
+/**
+ * The tip, as the person typed it; empty for none.
+ */
+tip: string, 
+/**
+ * The message for the customer; may be empty.
+ */
+message: string, };
 
 /**
  * Stores new words with the secrets and returns them. `makeWallet` then makes the wallet from
@@ -1582,11 +1603,21 @@ states: Array<PayoutState>,
 search: string | null, };
 
 /**
+ * Lists the till's products, in the order of their tiles.
+ */
+export type ListProducts = Record<symbol, never>;
+
+/**
  * Lists the last notifications that the sandbox's receiver took.
  */
 export type ListReceived = Record<symbol, never>;
 
 export type ListSettings = Record<symbol, never>;
+
+/**
+ * Lists the till's sales that are not over, and those that were paid just now; the oldest first.
+ */
+export type ListWaitingSales = Record<symbol, never>;
 
 /**
  * Makes the wallet from the words of `createWallet`. No later command returns these words.
@@ -1611,6 +1642,41 @@ secret: string,
  * The permissions: `payments.read`, …
  */
 permissions: Array<string>, };
+
+/**
+ * A line of a new sale.
+ */
+export type NewLine = { 
+/**
+ * The product's name; empty for a typed amount.
+ */
+name: string, 
+/**
+ * The price of one with its tax, as the person typed it.
+ */
+price: string, count: number, 
+/**
+ * The rate of the tax that the price contains, per mille.
+ */
+taxPerMille: number | null, };
+
+export type NewProduct = { name: string, 
+/**
+ * The price with its tax, as the person typed it.
+ */
+price: string, 
+/**
+ * The ISO code of the price's currency.
+ */
+currency: string, 
+/**
+ * The rate of the tax that the price contains, per mille.
+ */
+taxPerMille: number | null, 
+/**
+ * The colour of its tile, like `#1d6f42`; empty for the usual one.
+ */
+color: string, };
 
 /**
  * The words of a new wallet.
@@ -1681,7 +1747,11 @@ export type NewsOrder = { price: FiatView,
 /**
  * The shop's own reference; may be empty.
  */
-reference: string, };
+reference: string, 
+/**
+ * The number of the sale; absent unless the payment was made at the till.
+ */
+saleNumber: number | null, };
 
 /**
  * The state of a notification.
@@ -1752,7 +1822,11 @@ export type Passphrase = string;
 /**
  * A payment in the list.
  */
-export type PaymentItem = { paymentId: string, state: PaymentState, 
+export type PaymentItem = { paymentId: string, 
+/**
+ * The number of its sale; absent unless it was made at the till.
+ */
+saleNumber: number | null, state: PaymentState, 
 /**
  * The amount to pay.
  */
@@ -1835,6 +1909,10 @@ paid: BtcView, };
  * One payment with all details.
  */
 export type PaymentView = { 
+/**
+ * The content of its sale; absent unless it was made at the till.
+ */
+sale: SaleView | null, 
 /**
  * The address to pay to.
  */
@@ -1920,7 +1998,11 @@ deliveries: Array<DeliveryItem>,
 /**
  * Its anomalies, newest first.
  */
-anomalies: Array<AnomalyItem>, paymentId: string, state: PaymentState, 
+anomalies: Array<AnomalyItem>, paymentId: string, 
+/**
+ * The number of its sale; absent unless it was made at the till.
+ */
+saleNumber: number | null, state: PaymentState, 
 /**
  * The amount to pay.
  */
@@ -2423,6 +2505,15 @@ export type Possible = { possible: boolean,
 whyNot: Telling | null, };
 
 /**
+ * A product of the till.
+ */
+export type ProductView = { name: string, price: FiatView, taxPerMille: number | null, 
+/**
+ * The colour of its tile, like `#1d6f42`; empty for the usual one.
+ */
+color: string, };
+
+/**
  * An exchange rate.
  */
 export type RateItem = { 
@@ -2822,6 +2913,33 @@ revoked: string | null, };
  */
 export type RotateHmacKey = Record<symbol, never>;
 
+export type SaleLineView = { 
+/**
+ * The product's name; empty for a typed amount.
+ */
+name: string, count: number, 
+/**
+ * The price of one.
+ */
+price: FiatView, 
+/**
+ * The price of all.
+ */
+sum: FiatView, };
+
+/**
+ * The content of a sale, for the receipt.
+ */
+export type SaleView = { lines: Array<SaleLineView>, 
+/**
+ * The tip; absent if there is none.
+ */
+tip: FiatView | null, 
+/**
+ * The taxes that the lines contain, the lowest rate first.
+ */
+taxes: Array<TaxView>, };
+
 /**
  * A call of the sandbox, one of `sandbox::ROUTES`.
  */
@@ -2861,6 +2979,15 @@ tooMuch: BtcView, };
  * The answer of a sandbox call. Its form depends on the call.
  */
 export type SandboxAnswer = unknown;
+
+/**
+ * Replaces the till's products.
+ */
+export type SaveProducts = { 
+/**
+ * All products, in the order of their tiles.
+ */
+products: Array<NewProduct>, };
 
 /**
  * The fee of sending a waiting payout at a named rate, computed with the present coins.
@@ -3762,6 +3889,19 @@ main: CurrencyTakings,
 others: Array<CurrencyTakings>, };
 
 /**
+ * The lines with one tax rate.
+ */
+export type TaxView = { perMille: number, 
+/**
+ * The sum without the tax.
+ */
+net: FiatView, tax: FiatView, 
+/**
+ * The sum with the tax.
+ */
+gross: FiatView, };
+
+/**
  * A sentence for people: its code, its values, and its English text.
  */
 export type Telling = { 
@@ -4214,12 +4354,18 @@ export const VALUES = {
   APPROVE_REFUNDED_BEFORE: [],
   /** the coins that this payout would send back are gone, or have too few confirmations again: approve it later; once the offer has lapsed the anomaly is open again */
   APPROVE_REFUND_COINS_GONE: [],
+  /** must be a colour like #1d6f42 */
+  ARGUMENT_FAULT_COLOR: [],
   /** must be an ISO 4217 code, like USD */
   ARGUMENT_FAULT_CURRENCY: [],
+  /** must have from {least} to {most} entries */
+  ARGUMENT_FAULT_ENTRIES: ["least", "most"],
   /** must be from {least} to {most} sat/vB */
   ARGUMENT_FAULT_FEE_RATE: ["least", "most"],
   /** must be at least {least} sat/vB now: the Bitcoin backend refuses less */
   ARGUMENT_FAULT_LOW_RATE: ["least"],
+  /** must have 1 to {most} characters and no line break */
+  ARGUMENT_FAULT_NAME: ["most"],
   /** say what to change: the daily limit, the minimum, or both */
   ARGUMENT_FAULT_NO_LIMIT: [],
   /** must be the `next` of the previous page */

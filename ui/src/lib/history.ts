@@ -26,8 +26,8 @@ export function changeWords(
     case "UNCONFIRMED":
       if (byStaff) return `Staff accepted the ${coins} that came.`;
       return payment.confirmationsWanted > 0
-        ? `Paid: ${coins}. The payment waits for ${plural(payment.confirmationsWanted, ["# confirmation", "# confirmations"])}.`
-        : `Paid: ${coins}. Tillgate waits a moment for signs of fraud.`;
+        ? `Received: ${coins}. The payment waits for ${plural(payment.confirmationsWanted, ["# confirmation", "# confirmations"])}.`
+        : `Received: ${coins}. Tillgate waits a moment for signs of fraud.`;
     case "CONFIRMED":
       if (row.conflict === "SEEN") return "Another transaction began to take the coins back.";
       if (row.conflict === "GONE") return "No transaction takes the coins back any more.";

@@ -1,7 +1,8 @@
 // The customer's view of a payment, in words for a customer at the counter.
-import type { PaymentView } from "./bindings";
+import type { PaymentItem, PaymentView } from "./bindings";
+import { timeLeft } from "./format";
 import { confirmationsMissing } from "./verdict";
-import { TAKING_BACK } from "./words";
+import { stateWords, TAKING_BACK } from "./words";
 
 /**
  * `asks`: nothing was paid yet. `part`: a part is missing. `waiting`: paid, but not confirmed. `paid`: confirmed.
@@ -31,6 +32,26 @@ export function isPaid(outcome: Outcome): boolean {
 /** Whether the sale has ended, so that the till can go back by itself. */
 export function endsByItself(outcome: Outcome): boolean {
   return outcome === "paid" || outcome === "over";
+}
+
+/** A sale that the till has left, in a few words; undefined if there is nothing to wait for. */
+export function waitingWords(sale: PaymentItem, nowMs: number): string | undefined {
+  if (sale.conflictSeen) return "Being taken back";
+  const left = timeLeft(sale.expirationTime, nowMs);
+  switch (sale.state) {
+    case "NEW":
+      return left;
+    case "UNDERPAID":
+      return left ? `Too little, ${left}` : "Too little";
+    case "UNCONFIRMED":
+      return sale.confirmationsWanted === 0
+        ? "Received, being checked"
+        : `Received, block ${sale.confirmations} of ${sale.confirmationsWanted}`;
+    case "CONFIRMED":
+    case "EXPIRED":
+    case "INVALID":
+      return stateWords(sale);
+  }
 }
 
 /** Minutes between two blocks, on average. */

@@ -11,6 +11,21 @@ export const MESSAGE_MAX = 512;
 /** The tips that a cashier can choose, in percent. */
 export const TIPS = [0, 5, 10, 15, 20] as const;
 
+/** Most products. More tiles cannot be found at a glance. */
+export const PRODUCTS_MAX = 60;
+
+/** The colours of product tiles. */
+export const TILE_COLORS = [
+  { color: "", name: "No colour" },
+  { color: "#c0392b", name: "Red" },
+  { color: "#d35400", name: "Orange" },
+  { color: "#c9a000", name: "Yellow" },
+  { color: "#2e8b57", name: "Green" },
+  { color: "#2471a3", name: "Blue" },
+  { color: "#7d3c98", name: "Violet" },
+  { color: "#7b5136", name: "Brown" },
+] as const;
+
 /** An item that was tapped, or a typed amount that was put aside with the key "+". */
 export interface Line {
   /** The product's name; empty for a typed amount. */
@@ -18,6 +33,8 @@ export interface Line {
   /** The price of one. */
   minor: bigint;
   count: number;
+  /** The rate of the tax that the price contains; null without tax. */
+  taxPerMille: number | null;
 }
 
 /** A sale before it is charged. */
@@ -46,7 +63,22 @@ export function afterKey(typed: string, key: string, decimals: number): string {
   return whole.length < WHOLE_DIGITS_MAX ? typed + key : typed;
 }
 
-/** A price in minor units; undefined if the text is no price in a currency with these decimals. */
+/** The typed digits after one more digit that fills the cents first: 4, 5, 0 becomes 4.50. */
+export function afterCentsKey(typed: string, key: string, decimals: number): string {
+  if (!/^\d$/.test(key)) return typed;
+  const minor = (minorOf(typed, decimals) ?? 0n) * 10n + BigInt(key);
+  const text = plainText(minor, decimals);
+  if ((text.split(".")[0] ?? "").length > WHOLE_DIGITS_MAX) return typed;
+  return minor === 0n ? "" : text;
+}
+
+/** The typed digits without the last cent. */
+function withoutCent(typed: string, decimals: number): string {
+  const minor = (minorOf(typed, decimals) ?? 0n) / 10n;
+  return minor === 0n ? "" : plainText(minor, decimals);
+}
+
+/** The keypad's digits in minor units; undefined if they are no price in a currency with these decimals. */
 export function minorOf(text: string, decimals: number): bigint | undefined {
   const found = /^(\d*)(?:[.,](\d*))?$/.exec(text.trim());
   const whole = found?.[1] ?? "";
@@ -89,9 +121,16 @@ export function sums(draft: Draft, decimals: number): { goods: bigint; tip: bigi
 }
 
 /** The lines after a tap on a product. Taps on the same product are counted in one line. */
-export function withProduct(lines: Line[], name: string, minor: bigint): Line[] {
-  const there = lines.findIndex((line) => line.name === name && line.minor === minor);
-  if (there < 0) return [...lines, { name, minor, count: 1 }];
+export function withProduct(
+  lines: Line[],
+  name: string,
+  minor: bigint,
+  taxPerMille: number | null = null,
+): Line[] {
+  const there = lines.findIndex(
+    (line) => line.name === name && line.minor === minor && line.taxPerMille === taxPerMille,
+  );
+  if (there < 0) return [...lines, { name, minor, count: 1, taxPerMille }];
   return lines.map((line, index) => (index === there ? { ...line, count: line.count + 1 } : line));
 }
 
@@ -110,9 +149,12 @@ export function putAside(draft: Draft, decimals: number): Draft {
   return { ...draft, lines: withProduct(draft.lines, "", minor), typed: "" };
 }
 
-/** The sale after Backspace: without the last typed character, or without the last tap if nothing is typed. */
-export function afterBackspace(draft: Draft): Draft {
-  if (draft.typed !== "") return { ...draft, typed: draft.typed.slice(0, -1) };
+/** The sale after Backspace: without the last typed digit, or without the last tap if nothing is typed. */
+export function afterBackspace(draft: Draft, decimals: number, centsFirst: boolean): Draft {
+  if (draft.typed !== "") {
+    const typed = centsFirst ? withoutCent(draft.typed, decimals) : draft.typed.slice(0, -1);
+    return { ...draft, typed };
+  }
   return { ...draft, lines: withoutOne(draft.lines, draft.lines.length - 1) };
 }
 
@@ -126,6 +168,21 @@ export function messageOf(draft: Draft, decimals: number): string {
   const text = [draft.note.trim(), products.join(", "), tipped].filter((part) => part !== "").join("; ");
   const characters = [...text];
   return characters.length <= MESSAGE_MAX ? text : `${characters.slice(0, MESSAGE_MAX - 1).join("")}…`;
+}
+
+/** A tax rate that a person typed in percent; undefined if the text is none. */
+export function perMilleOf(text: string): number | undefined {
+  const found = /^(\d{1,3})(?:[.,](\d))?\s?%?$/.exec(text.trim());
+  if (!found) return undefined;
+  const perMille = Number(found[1]) * 10 + Number(found[2] ?? 0);
+  return perMille <= 1_000 ? perMille : undefined;
+}
+
+/** A tax rate in percent, without the sign; empty without tax. */
+export function shownTax(perMille: number | null): string {
+  if (perMille === null) return "";
+  const fraction = perMille % 10;
+  return `${Math.floor(perMille / 10)}${fraction > 0 ? inLocale(`.${fraction}`) : ""}`;
 }
 
 /** A list in which the item at `from` has moved to `to`. */

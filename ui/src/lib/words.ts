@@ -71,7 +71,7 @@ const TONES: Record<Badged, Tone> = {
 export const STATE_WORDS: Record<Badged, string> = {
   NEW: "Waiting for payment",
   UNDERPAID: "Underpaid",
-  UNCONFIRMED: "Paid, not final yet",
+  UNCONFIRMED: "Received, not final",
   CONFIRMED: "Paid",
   EXPIRED: "Expired",
   INVALID: "Invalid",
@@ -145,18 +145,18 @@ export function stateWords(payment: Standing): string {
   if (payment.isCancelled && (payment.state === "NEW" || payment.state === "EXPIRED")) return "Cancelled";
   if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
   if (payment.state !== "UNCONFIRMED") return STATE_WORDS[payment.state];
-  if (payment.confirmationsWanted === 0) return "Paid, being checked";
+  if (payment.confirmationsWanted === 0) return "Received, being checked";
   const { confirmations, confirmationsWanted } = payment;
   if (confirmations >= confirmationsWanted)
-    return `Paid, ${plural(confirmations, ["# confirmation", "# confirmations"])}`;
-  return `Paid, ${confirmations} of ${plural(confirmationsWanted, ["# confirmation", "# confirmations"])}`;
+    return `Received, ${plural(confirmations, ["# confirmation", "# confirmations"])}`;
+  return `Received, ${confirmations} of ${plural(confirmationsWanted, ["# confirmation", "# confirmations"])}`;
 }
 
 /** Names of the states in the filter of payments. They repeat the texts that the rows show. */
 export const FILTER_WORDS: Record<PaymentState, string> = {
   NEW: "Waiting for payment",
   UNDERPAID: "Underpaid",
-  UNCONFIRMED: "Paid, not final yet",
+  UNCONFIRMED: "Received, not final",
   CONFIRMED: "Paid",
   EXPIRED: "Expired",
   INVALID: "Short paid, overpaid, reversed or withdrawn",
@@ -275,8 +275,11 @@ export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomal
 }
 
 /** A payment's name within a sentence: the shop's own reference and the price. */
-export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "price">): string {
+export function orderOf(
+  payment: Pick<PaymentItem, "merchantTransactionId" | "price" | "saleNumber">,
+): string {
   const price = `${payment.price.shown} ${payment.price.currency}`;
+  if (payment.saleNumber !== null) return `sale ${payment.saleNumber} (${price})`;
   return payment.merchantTransactionId
     ? `${plain(payment.merchantTransactionId)} (${price})`
     : `the payment of ${price}`;

@@ -15,6 +15,7 @@ use crate::anomalies::{AboutPayment, AnomalyItem};
 use crate::btc::BtcView;
 use crate::certificates::CertificateView;
 use crate::deliveries::DeliveryItem;
+use crate::sale::SaleView;
 use crate::sums::{Acceptance, FiatView};
 use crate::transaction_position::TransactionPosition;
 
@@ -26,6 +27,9 @@ const DELIVERIES_OF_PAYMENT: u32 = 100;
 #[serde(rename_all = "camelCase")]
 pub struct PaymentItem {
     pub payment_id: String,
+    /// The number of its sale; absent unless it was made at the till.
+    #[serde(default)]
+    pub sale_number: Option<u32>,
     pub state: PaymentState,
     /// The amount to pay.
     pub amount: BtcView,
@@ -71,6 +75,9 @@ pub struct PaymentView {
     /// The payment's item in the list.
     #[serde(flatten)]
     pub item: PaymentItem,
+    /// The content of its sale; absent unless it was made at the till.
+    #[serde(default)]
+    pub sale: Option<SaleView>,
     /// The address to pay to.
     pub address: String,
     /// Whether the address has more transactions than the server reports, so that its coins are not
@@ -225,6 +232,7 @@ impl PaymentItem {
             is_cancelled: payment.is_cancelled(),
             conflict_seen: payment.conflict_seen,
             payment_id: payment.id.to_string(),
+            sale_number: reader.sale_number(row.seq)?,
             state: payment.state,
             amount: BtcView::from_sats(payment.amount_sats),
             paid: BtcView::from_sats(payment.paid_sats),
@@ -257,13 +265,17 @@ impl PaymentView {
         let payment = &row.payment;
         let receipts = reader.receipts(row.seq)?;
         let anomalies = reader.anomalies_of_payment(row.seq)?;
-        let about = AboutPayment::new(&row, &receipts, &anomalies);
+        let item = PaymentItem::from_row(reader, &row)?;
+        let about = AboutPayment::new(&row, item.sale_number, &receipts, &anomalies);
         let deliveries = reader.deliveries_of(id, DELIVERIES_OF_PAYMENT)?;
         let tip_height = reader.tip_height()?;
         let remaining = payment.remaining_sats();
         let txids: Vec<_> = receipts.iter().map(|receipt| receipt.txid).collect();
         Ok(Some(Self {
-            item: PaymentItem::from_row(reader, &row)?,
+            item,
+            sale: reader
+                .sale_of_payment(row.seq)?
+                .map(|sale| SaleView::new(&sale, payment.currency)),
             address: row.address.clone(),
             is_unreported: gateway.backend.last_look.is_unreported(&payment.id),
             address_index: row.derivation_index,

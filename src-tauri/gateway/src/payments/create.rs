@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::{Payment, Price};
+use tillgate_domain::sale::Basket;
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::disk::DiskNearlyFull;
 use tillgate_machine::entropy::NoEntropy;
@@ -165,6 +166,7 @@ pub async fn insertion(
     let rate_id = gateway.market.rates.row_id(&gateway.store, price.currency, &market).await?;
     let usd = gateway.market.rates.last_known(Currency::USD).map(|stored| stored.rate);
     let payment = Payment::open(gateway.machine.entropy.id()?, &price, &settings.policy, usd, now);
+    let basket = request.basket.take();
     let row = row(payment, &wallet.addresses, author, request, now)?;
     let context = RecordContext {
         environment: gateway.environment,
@@ -173,7 +175,7 @@ pub async fn insertion(
         tip_height,
     };
     let record = payment_record(&row, &[], &context);
-    Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit))
+    Ok((Insertion { new: NewPayment { row, rate_id }, basket, record, now, once }, permit))
 }
 
 /// The price in Bitcoin and its exchange rate. All field errors are found here, before temporary
@@ -318,6 +320,7 @@ fn answered_before(prior: PriorRequest) -> Result<Option<Created>, CreateError> 
 /// A payment about to be stored.
 pub struct Insertion {
     new: NewPayment,
+    basket: Option<Basket>,
     record: String,
     now: Timestamp,
     once: Option<Once>,
@@ -326,7 +329,10 @@ pub struct Insertion {
 impl Insertion {
     fn insert(self, tx: &Tx<'_>) -> Result<Created, StoreError> {
         let payment = &self.new.row.payment;
-        tx.insert_payment(&self.new)?;
+        let seq = tx.insert_payment(&self.new)?;
+        if let Some(basket) = &self.basket {
+            tx.insert_sale(seq, basket)?;
+        }
         if let Some(once) = &self.once {
             once.store(tx, self.record.as_bytes(), self.now)?;
         }

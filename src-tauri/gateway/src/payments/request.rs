@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use tillgate_domain::money::Currency;
+use tillgate_domain::sale::Basket;
 use tillgate_machine::field_errors::{Fault, FieldError};
 use tillgate_store::notify_hosts::NotifyHosts;
 
@@ -28,6 +29,8 @@ pub struct PaymentRequest<'a> {
     pub merchant_transaction_id: Option<Cow<'a, str>>,
     /// The URLs to which the payment page redirects the customer.
     pub redirect_urls: Vec<(RedirectKind, Cow<'a, str>)>,
+    /// The content of a sale at the till. Its total is the price.
+    pub basket: Option<Basket>,
     /// Errors found while the request was parsed. A field with such an error does not count as
     /// missing.
     pub field_errors: Vec<FieldError>,
@@ -84,6 +87,7 @@ pub struct Validated {
     pub merchant_transaction_id: String,
     /// The record's JSON object; `None` if no URL was given.
     pub redirect_urls: Option<String>,
+    pub basket: Option<Basket>,
     pub field_errors: Vec<FieldError>,
 }
 
@@ -130,6 +134,7 @@ pub fn validate(
         message: message.unwrap_or_default(),
         merchant_transaction_id: reference.unwrap_or_default(),
         redirect_urls,
+        basket: request.basket,
         field_errors: field_errors.0,
     }
 }

@@ -60,6 +60,8 @@ impl Settings {
             merchant_name: "Merchant".to_owned(),
             merchant_color: None,
             merchant_logo: None,
+            merchant_address: None,
+            merchant_tax_id: None,
             notices: NewsKind::ALL.to_vec(),
             notice_sounds: NewsKind::ALL.to_vec(),
             address_type: AddressType::Bip84,

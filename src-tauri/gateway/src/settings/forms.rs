@@ -36,6 +36,10 @@ pub const USER_MAX: usize = 128;
 /// Most characters of the merchant's name.
 pub const NAME_MAX: usize = 64;
 
+/// Most lines and characters of the shop's address.
+pub const ADDRESS_LINES_MAX: usize = 5;
+pub const ADDRESS_MAX: usize = 200;
+
 /// An IP address, or a block of them (`10.0.0.0/8`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network(IpNet);
@@ -219,6 +223,14 @@ pub fn name(text: &str) -> Option<String> {
     let text = text.trim();
     let long = text.chars().count();
     ((1..=NAME_MAX).contains(&long) && !text.chars().any(char::is_control)).then(|| text.to_owned())
+}
+
+/// An address of few lines; blanks at the ends of each line are removed.
+pub fn address(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.trim().lines().map(str::trim).collect();
+    let is_short = lines.len() <= ADDRESS_LINES_MAX && text.chars().count() <= ADDRESS_MAX;
+    let is_plain = lines.iter().all(|line| !line.chars().any(char::is_control));
+    (is_short && is_plain && !lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// `#rrggbb`, in lower case.

@@ -13,9 +13,9 @@ use super::address_type::AddressType;
 use super::chain_network::ChainNetwork;
 use super::error::SettingError;
 use super::forms::{
-    LIST_MAX, NAME_MAX, SERVERS_MAX, URL_MAX, USER_MAX, backend_urls, backend_user, color,
-    currencies, file, fixed_rates, fixed_rates_text, in_words, joined, logo, name, public_url,
-    rate_sources, zmq_address,
+    ADDRESS_LINES_MAX, ADDRESS_MAX, LIST_MAX, NAME_MAX, SERVERS_MAX, URL_MAX, USER_MAX, address,
+    backend_urls, backend_user, color, currencies, file, fixed_rates, fixed_rates_text, in_words,
+    joined, logo, name, public_url, rate_sources, zmq_address,
 };
 use super::setting::Setting;
 use crate::rates::live_sources;
@@ -162,6 +162,20 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
             logo,
         )
         .about("The logo on the payment pages and on the till's view for customers."),
+        Setting::optional(
+            "merchantAddress",
+            format!("an address of at most {ADDRESS_LINES_MAX} lines and {ADDRESS_MAX} characters"),
+            |of| &mut of.merchant_address,
+            address,
+        )
+        .about("The shop's address on receipts."),
+        Setting::optional(
+            "merchantTaxId",
+            format!("1 to {NAME_MAX} characters without control characters"),
+            |of| &mut of.merchant_tax_id,
+            name,
+        )
+        .about("The shop's tax number on receipts."),
         Setting::list(
             "notices",
             format!("a list of {}", in_words(&NewsKind::ALL.map(NewsKind::as_str), "and")),

@@ -53,6 +53,10 @@ pub struct Settings {
     pub merchant_color: Option<String>,
     /// `merchantLogo`: an image as a `data:` URL.
     pub merchant_logo: Option<String>,
+    /// `merchantAddress`: lines of text.
+    pub merchant_address: Option<String>,
+    /// `merchantTaxId`.
+    pub merchant_tax_id: Option<String>,
     /// `notices`: the events that the desktop notifies of.
     pub notices: Vec<NewsKind>,
     /// `noticeSounds`: the events with a sound.

@@ -632,3 +632,30 @@ CREATE TABLE idempotency (
     PRIMARY KEY (key_id, path, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+-- The sales of the till: payments with a number, lines and a tip.
+CREATE TABLE sales (
+    number      INTEGER PRIMARY KEY,
+    payment_seq INTEGER NOT NULL UNIQUE REFERENCES payments (seq),
+    tip_minor   INTEGER NOT NULL CHECK (tip_minor >= 0)
+) STRICT;
+
+CREATE TABLE sale_lines (
+    number        INTEGER NOT NULL REFERENCES sales (number),
+    position      INTEGER NOT NULL,
+    name          TEXT NOT NULL,
+    price_minor   INTEGER NOT NULL CHECK (price_minor > 0),
+    count         INTEGER NOT NULL CHECK (count > 0),
+    tax_per_mille INTEGER CHECK (tax_per_mille BETWEEN 0 AND 1000),
+    PRIMARY KEY (number, position)
+) STRICT, WITHOUT ROWID;
+
+-- The products of the till, in the order of their tiles.
+CREATE TABLE products (
+    position      INTEGER PRIMARY KEY,
+    name          TEXT NOT NULL,
+    price_minor   INTEGER NOT NULL CHECK (price_minor > 0),
+    currency      TEXT NOT NULL CHECK (length(currency) = 3),
+    tax_per_mille INTEGER CHECK (tax_per_mille BETWEEN 0 AND 1000),
+    color         TEXT NOT NULL
+) STRICT;

@@ -1,25 +1,16 @@
-// The till's sale, and its settings in `localStorage`: the last currency and the products. Each data folder
-// has its own settings, so each environment of each installation has.
+// The till's sale, and its choices in `localStorage`. Each data folder has its own choices, so each environment of each
+// installation has.
 import { emptySale, type Draft } from "../till";
 import { Action } from "./action.svelte";
 import { keepApart } from "./environment.svelte";
+import { isCentsFirstUsual } from "../language/locale";
 
-export interface Product {
-  id: string;
-  name: string;
-  /** The price as a person typed it. */
-  price: string;
-  currency: string;
-}
-
-export interface TillSettings {
+export interface TillChoices {
   /** The currency of the last sale; empty before the first one. */
   currency: string;
-  products: Product[];
+  /** Whether the typed digits fill the cents first: 4 5 0 is 4.50. */
+  centsFirst: boolean;
 }
-
-/** Most products. More buttons cannot be found at a glance. */
-export const PRODUCTS_MAX = 60;
 
 /** The key in the web view's `localStorage`. */
 export function keyOf(folder: string): string {
@@ -28,45 +19,34 @@ export function keyOf(folder: string): string {
 
 const changes = $state({ count: 0 });
 
-export function tillSettings(folder: string): TillSettings {
+export function tillChoices(folder: string): TillChoices {
   void changes.count;
+  let kept: Partial<TillChoices> = {};
   try {
-    const kept = JSON.parse(localStorage.getItem(keyOf(folder)) ?? "{}") as Partial<TillSettings>;
-    return {
-      currency: typeof kept.currency === "string" ? kept.currency : "",
-      products: (Array.isArray(kept.products) ? kept.products : []).filter(isProduct).slice(0, PRODUCTS_MAX),
-    };
+    kept = JSON.parse(localStorage.getItem(keyOf(folder)) ?? "{}") as Partial<TillChoices>;
   } catch {
-    return { currency: "", products: [] };
+    // A text that is no JSON counts as none.
   }
+  return {
+    currency: typeof kept.currency === "string" ? kept.currency : "",
+    centsFirst: typeof kept.centsFirst === "boolean" ? kept.centsFirst : isCentsFirstUsual,
+  };
 }
 
-export function setTill(folder: string, change: Partial<TillSettings>): void {
-  localStorage.setItem(keyOf(folder), JSON.stringify({ ...tillSettings(folder), ...change }));
+export function chooseForTill(folder: string, change: Partial<TillChoices>): void {
+  localStorage.setItem(keyOf(folder), JSON.stringify({ ...tillChoices(folder), ...change }));
   changes.count += 1;
-}
-
-function isProduct(kept: unknown): kept is Product {
-  const { id, name, price, currency } = (kept ?? {}) as Record<string, unknown>;
-  return [id, name, price, currency].every((part) => typeof part === "string");
 }
 
 interface Till {
   draft: Draft;
   /** The creation of its payment. It goes on while another screen is shown. */
   charging: Action;
-  /** The payment that the customer is asked to pay now. */
+  /** The payment that the till shows now. */
   paymentId: string | undefined;
-  /** The payment of the sale before. */
-  lastId: string | undefined;
 }
 
-const empty = (): Till => ({
-  draft: emptySale(),
-  charging: new Action(),
-  paymentId: undefined,
-  lastId: undefined,
-});
+const empty = (): Till => ({ draft: emptySale(), charging: new Action(), paymentId: undefined });
 
 /** The present sale. It survives a change of the screen. */
 export const till = $state<{ now: Till }>({ now: empty() });

@@ -18,13 +18,16 @@ export interface Trend {
 
 const percent = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
 
-/** The trend from `before` to `now`, in minor units; undefined if there is nothing to compare with. */
+/** A sum more than this many times the former one says nothing about a trend. */
+const TIMES_MAX = 10;
+
+/** The trend from `before` to `now`, in minor units; undefined if `before` is too little to compare with. */
 function trend(
   now: number,
   before: number | undefined,
   words: (share: string, up: boolean) => string,
 ): Trend | undefined {
-  if (before === undefined || before <= 0) return undefined;
+  if (before === undefined || before <= 0 || now > TIMES_MAX * before) return undefined;
   const up = now >= before;
   const share = percent.format(Math.abs(now - before) / before);
   return { up, sign: `${up ? "▲" : "▼"} ${share}`, words: words(share, up) };

@@ -22,7 +22,7 @@ export default defineConfig({
     include: ["tests/**/*.test.ts"],
     setupFiles: ["tests/setup.ts"],
     // Read as text by the test of its colours; else sheets are empty there.
-    css: { include: /app\.css\?raw/ },
+    css: { include: /\.css\?raw/ },
   },
   // Svelte's server build is what Node resolves by itself; components are tested in a browser's.
   resolve: process.env["VITEST"] ? { conditions: ["browser"] } : {},

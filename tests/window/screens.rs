@@ -46,7 +46,7 @@ const FINDS_FAULTS: &str = "
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)));";
 
-/// Waits until the page has drawn a whole frame with its present contents.
+/// Waits until the page has drawn a whole frame with its present contents, which appear in 120 ms.
 const WAITS_FOR_THE_DRAWING: &str = "
     const done = arguments[arguments.length - 1];
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 150)));";
@@ -241,6 +241,8 @@ fn no_screen_has_a_serious_fault_for_a_screen_reader() {
 }
 
 async fn finds_faults(app: &App, theme: &str, name: &str) -> Vec<String> {
+    // Contents that still appear are paler than they will be.
+    app.page.execute_async(WAITS_FOR_THE_DRAWING, vec![]).await.unwrap();
     let faults: Value = app.page.execute_async(FINDS_FAULTS, vec![]).await.unwrap();
     let faults = faults.as_array().cloned().unwrap_or_default();
     faults

@@ -1,5 +1,7 @@
 import { mount } from "svelte";
+import "./font.css";
 import "./app.css";
+import "./fields.css";
 import App from "./App.svelte";
 import { environmentOfCustomer } from "./lib/customer";
 import { setTransport } from "./lib/host";

@@ -40,7 +40,7 @@ describe("the two environments", () => {
     expect(frame()).toBe("test");
     await switchTo("Production");
     expect(await screen.findByText("Production environment")).toBeTruthy();
-    expect(screen.getByText("real money")).toBeTruthy();
+    expect(screen.getByText("Real money")).toBeTruthy();
     expect(screen.queryByText("Test environment")).toBeNull();
     expect(host.actsIn).toEqual(["shown test", "shown production"]);
   });

@@ -1,9 +1,19 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test, vi } from "vitest";
-import type { StatusView, WarningKind } from "../src/lib/bindings";
+import type { ShowTakings, StatusView, WarningKind } from "../src/lib/bindings";
 import { daysOf, type Period, localDays } from "../src/lib/days";
 import { tasksOf } from "../src/lib/tasks";
-import { delivery, production, status, takings, takingsSum, withoutServer, telling } from "./fixture";
+import {
+  delivery,
+  payment,
+  paymentsPage,
+  production,
+  status,
+  takings,
+  takingsSum,
+  withoutServer,
+  telling,
+} from "./fixture";
 import { lists } from "../src/lib/state/lists.svelte";
 import { host, open } from "./panel";
 
@@ -76,6 +86,36 @@ describe("home", () => {
     expect(await screen.findByText("35.00 more than last week until Monday")).toBeTruthy();
   });
 
+  test("compares each period with the one before, in percent", async () => {
+    const { main } = takings();
+    const days = main.days.map((day, index) => (index === 21 ? { ...day, sum: takingsSum(50) } : day));
+    const before = main.days.map((day, index) =>
+      index === 0 ? { ...day, sum: takingsSum(48) } : index === 2 ? { ...day, sum: takingsSum(10) } : day,
+    );
+    host.reply("showTakings", ({ bounds }: ShowTakings) =>
+      takings({ main: { ...main, days: bounds.length === 4 ? before : days } }),
+    );
+    open("#/home");
+    const figures = within(await screen.findByRole("region", { name: "Takings" }));
+    expect(figures.getByText("▼ 20%")).toBeTruthy();
+    expect(figures.getByText("20% less than a week before")).toBeTruthy();
+    expect(figures.getByText("100% less than the week before")).toBeTruthy();
+    expect(figures.getByText("▲ 25%")).toBeTruthy();
+    expect(figures.getByText("25% more than in the 30 days before")).toBeTruthy();
+    expect(figures.queryByText(/than last week/)).toBeNull();
+  });
+
+  test("lists the latest sales, each with its payment", async () => {
+    host.reply("showTakings", takings());
+    host.reply("listPayments", paymentsPage([payment({ merchantTransactionId: "1007" })], 1));
+    open("#/home");
+    const sales = within(await screen.findByRole("region", { name: "Latest sales" }));
+    expect(sales.getByRole("link", { name: /1007/ }).getAttribute("href")).toBe(
+      `#/test/payment/${"p".repeat(40)}`,
+    );
+    expect(host.askedFor("listPayments").at(-1)).toMatchObject({ states: ["UNCONFIRMED", "CONFIRMED"] });
+  });
+
   test("shows no chart while nothing was taken for 30 days", async () => {
     const main = { ...takings().main, all: takingsSum(0, 0) };
     host.reply("showTakings", takings({ main }));
@@ -108,7 +148,7 @@ describe("the chart", () => {
     const plot = (await slider()).parentElement!;
     plot.getBoundingClientRect = () => ({ left: 100, width: 300 }) as DOMRect;
     // jsdom has no pointer events with coordinates.
-    await fireEvent(plot, new MouseEvent("pointermove", { clientX: 385, bubbles: true }));
+    await fireEvent(plot, new MouseEvent("pointermove", { clientX: 345, bubbles: true }));
     expect(screen.getByTestId("day").textContent).toMatch(/Jan 11/);
     await fireEvent(plot, new MouseEvent("pointermove", { clientX: 999, bubbles: true }));
     expect(screen.getByTestId("day").textContent).toMatch(/Today/);
@@ -133,11 +173,20 @@ describe("the chart", () => {
     expect(bars.slice(-3)).toEqual(["0%", "100%", "50%"]);
   });
 
+  test("begins at the first sale, but a week ago at the latest", async () => {
+    expect((await slider()).min).toBe("23");
+    const { days } = takings().main;
+    const early = days.map((day, index) => (index === 10 ? { ...day, sum: takingsSum(5) } : day));
+    host.reply("showTakings", takings({ main: { ...takings().main, days: early } }));
+    host.emit("changed");
+    await waitFor(() => expect(document.querySelectorAll(".bar")).toHaveLength(20));
+  });
+
   test("has a table, the newest day first", async () => {
     await slider();
     await fireEvent.click(screen.getByText("Show as a table"));
     const rows = within(screen.getByRole("table")).getAllByRole("row");
-    expect(rows).toHaveLength(31);
+    expect(rows).toHaveLength(8);
     expect(rows[1]?.textContent).toMatch(/Jan 12.*20\.00.*0\.00040000.*1/s);
   });
 });

@@ -66,7 +66,7 @@ describe("the window", () => {
   test("says that it is the test environment", async () => {
     open("#/payments");
     expect(await screen.findByText("Test environment")).toBeTruthy();
-    expect(screen.getByText("on the built-in sandbox: these coins are worth nothing")).toBeTruthy();
+    expect(screen.getByText("These coins are worth nothing")).toBeTruthy();
   });
 
   test("shows why the gateway could not open, and tries again", async () => {

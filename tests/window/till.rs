@@ -40,6 +40,36 @@ fn a_sale_at_the_till_is_made_by_keyboard_alone() {
 }
 
 #[test]
+fn a_sale_that_waits_stays_in_sight_until_it_is_paid() {
+    inside("till::a_sale_that_waits_stays_in_sight_until_it_is_paid", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.clicks("Till").await;
+        app.waits_for("//output[@data-total]").await;
+        app.presses("4,5").await;
+        app.clicks("Charge 4.50 USD").await;
+        app.clicks("Let the simulated customer pay").await;
+        app.waits_for("//dialog[@open]//h1[normalize-space()='Received, please wait']").await;
+        app.clicks("New sale").await;
+
+        let sale = |words: &str| {
+            format!("//ul[@aria-label='Sales that wait']//button[contains(., 'No. 1')][contains(., '{words}')]")
+        };
+        app.waits_for(&sale("Received, block 0 of 1")).await;
+        quits(&app, data.path()).await;
+
+        let app = App::start(data.path()).await;
+        app.clicks("Till").await;
+        app.waits_for(&sale("Received, block 0 of 1")).await.click().await.unwrap();
+        app.clicks("Mine 1 block").await;
+        app.waits_for("//dialog[@open]//h1[normalize-space()='Paid']").await;
+        app.escapes().await;
+        app.waits_for(&sale("Paid")).await;
+        quits(&app, data.path()).await;
+    });
+}
+
+#[test]
 fn a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else() {
     let name = "till::a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else";
     inside(name, async || {

@@ -53,7 +53,9 @@ fn a_sale_that_waits_stays_in_sight_until_it_is_paid() {
         app.clicks("New sale").await;
 
         let sale = |words: &str| {
-            format!("//ul[@aria-label='Sales that wait']//button[contains(., 'No. 1')][contains(., '{words}')]")
+            format!(
+                "//ul[@aria-label='Sales that wait']//button[contains(., 'No. 1')][contains(., '{words}')]"
+            )
         };
         app.waits_for(&sale("Received, block 0 of 1")).await;
         quits(&app, data.path()).await;

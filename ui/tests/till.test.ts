@@ -143,7 +143,7 @@ describe("the keypad", () => {
   test("leaves the keys of the note alone", async () => {
     await opened();
     await types("5");
-    const note = screen.getByLabelText("Note (optional)");
+    const note = screen.getByLabelText("Message to the customer (optional)");
     await fireEvent.keyDown(note, { key: "7" });
     await fireEvent.input(note, { target: { value: "table 4" } });
     expect(total()).toBe("5");
@@ -314,6 +314,21 @@ describe("products and tips", () => {
     await fireEvent.pointerMove(window);
     await fireEvent.pointerUp(window);
     expect(names()).toEqual(["B", "A"]);
+  });
+
+  test("with one name and price at two tax rates are two lines", async () => {
+    sells(
+      { ...product("Coffee", "3.50"), taxPerMille: 190 },
+      { ...product("Coffee", "3.50"), taxPerMille: 70 },
+    );
+    await opened();
+    for (const tile of await screen.findAllByRole("button", { name: /Coffee/ })) await fireEvent.click(tile);
+    expect(total()).toBe("7.00");
+    const lines = within(screen.getByRole("region", { name: "This sale" })).getAllByRole("listitem");
+    expect(lines.map((line) => line.textContent)).toEqual([
+      expect.stringMatching(/Coffee\s+19 %/),
+      expect.stringMatching(/Coffee\s+7 %/),
+    ]);
   });
 
   test("of another currency are not shown", async () => {
@@ -488,7 +503,7 @@ describe("the customer's view", () => {
   test("takes the focus away from the note, where the next price would go", async () => {
     await opened();
     await types("1", "0");
-    const note = screen.getByLabelText("Note (optional)");
+    const note = screen.getByLabelText("Message to the customer (optional)");
     note.focus();
     await fireEvent.submit(note.closest("form")!);
     const dialog = await screen.findByRole("dialog");
@@ -504,13 +519,16 @@ describe("the sales that wait", () => {
   const chip = () => screen.getByRole("button", { name: /^No\. 12/ });
 
   test.each([
-    [{ state: "UNDERPAID" }, /Too little/, "bad"],
+    [{ state: "UNDERPAID" }, /^10.00 USD missing, .* left$/, "bad"],
     [{ state: "UNCONFIRMED" }, "Received, block 0 of 1", "wait"],
     [{ state: "UNCONFIRMED", confirmationsWanted: 0 }, "Received, being checked", "wait"],
     [{ state: "CONFIRMED" }, "Paid", "good"],
-    [{ state: "CONFIRMED", conflictSeen: true }, "Being taken back", "bad"],
+    [{ state: "CONFIRMED", conflictSeen: true }, "Stop: the customer is taking the money back", "bad"],
     [{ state: "INVALID", whyInvalid: "REVERSED" }, "Reversed", "bad"],
-    [{ state: "EXPIRED", openAnomalies: 1 }, "Paid late", "late"],
+    [{ state: "INVALID", whyInvalid: "WITHDRAWN" }, "Coins withdrawn", "bad"],
+    [{ state: "EXPIRED", openAnomalies: 1 }, "Paid late", "bad"],
+    [{ state: "CONFIRMED", openAnomalies: 1 }, "Paid, needs a decision", "wait"],
+    [{ expirationTime: "2026-01-12T11:00:00Z" }, "Time over, not closed yet", "wait"],
   ] as const)("with %o show %s", async (over, words, tone) => {
     host.reply("listWaitingSales", [waiting(over)]);
     await opened();
@@ -518,13 +536,31 @@ describe("the sales that wait", () => {
     expect(chip().className).toContain(tone);
   });
 
-  test("show the time that the customer has left, and go when it is over", async () => {
-    host.reply("listWaitingSales", [waiting({ expirationTime: "2026-01-12T12:10:00Z" })]);
+  test("that went wrong stand first, and paid ones last", async () => {
+    host.reply("listWaitingSales", [
+      waiting({ paymentId: "1".repeat(40), saleNumber: 1, state: "CONFIRMED" }),
+      waiting({ paymentId: "2".repeat(40), saleNumber: 2 }),
+      waiting({ paymentId: "3".repeat(40), saleNumber: 3, state: "UNDERPAID" }),
+    ]);
     await opened();
-    await waitFor(() => expect(chip().textContent).toMatch(/10\.00 USD.*min/s));
-    host.reply("listWaitingSales", [waiting({ expirationTime: "2026-01-12T11:00:00Z" })]);
-    host.emit("changed");
-    await waitFor(() => expect(screen.queryByRole("list", { name: "Sales that wait" })).toBeNull());
+    const list = await screen.findByRole("list", { name: "Sales that wait" });
+    const numbers = within(list)
+      .getAllByText(/^No\. /)
+      .map((number) => number.textContent);
+    expect(numbers).toEqual(["No. 3", "No. 2", "No. 1"]);
+  });
+
+  test("that need a decision lead to it, and stay", async () => {
+    host.reply("listWaitingSales", [waiting({ state: "CONFIRMED", openAnomalies: 1 })]);
+    host.reply("showPayment", waiting({ state: "CONFIRMED", openAnomalies: 1 }));
+    await opened();
+    await fireEvent.click(await screen.findByRole("button", { name: /^No\. 12/ }));
+    const dialog = await screen.findByRole("dialog", { name: "Paid" });
+    const decide = within(dialog).getByRole("link", { name: "Decide…" });
+    expect(decide.getAttribute("href")).toBe(`#/test/payment/${ID}`);
+    vi.useFakeTimers();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(screen.getByRole("dialog", { name: "Paid" })).toBeTruthy();
   });
 
   test("open again with one tap, and stay after a new sale", async () => {
@@ -538,15 +574,20 @@ describe("the sales that wait", () => {
     expect(chip()).toBeTruthy();
   });
 
-  test("sound when one of them is paid, and not before", async () => {
+  test.each([
+    [["paid"], 1],
+    [[], 0],
+  ] as const)("sound when a block confirms one, if the sounds are %j", async (kinds, times) => {
     const sound = vi.spyOn(sounds, "playNews").mockReturnValue();
+    host.reply("listNews", { items: [], notices: [], sounds: [...kinds] });
     host.reply("listWaitingSales", [waiting({ state: "UNCONFIRMED" })]);
     await opened();
     await screen.findByText("Received, block 0 of 1");
-    expect(sound).not.toHaveBeenCalled();
     host.reply("listWaitingSales", [waiting({ state: "CONFIRMED" })]);
     host.emit("changed");
-    await waitFor(() => expect(sound).toHaveBeenCalledExactlyOnceWith("paid"));
+    await screen.findByText("Paid", { selector: ".missing" });
+    await waitFor(() => expect(sound).toHaveBeenCalledTimes(times));
+    sound.mockRestore();
   });
 });
 

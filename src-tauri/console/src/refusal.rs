@@ -90,7 +90,7 @@ pub enum ArgumentFault {
     Server { example: &'static str },
     #[error("must have from {least} to {most} entries")]
     Entries { least: usize, most: usize },
-    #[error("must have 1 to {most} characters and no line break")]
+    #[error("must have 1 to {most} characters and no control character")]
     Name { most: usize },
     #[error("must be a colour like #1d6f42")]
     Color,

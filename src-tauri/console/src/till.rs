@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::{AmountError, Currency};
-use tillgate_domain::payment::{Payment, PaymentState};
 use tillgate_domain::sale::{Basket, COUNT_MAX, LINES_MAX, SaleLine, TAX_MAX_PER_MILLE};
-use tillgate_domain::time::Timestamp;
 use tillgate_gateway::payments::PaymentRequest;
 use tillgate_gateway::settings::color;
 use tillgate_store::products::ProductRow;
@@ -18,11 +16,9 @@ use super::payments::{PaymentItem, PaymentView, create};
 use super::refusal::ArgumentFault;
 use super::sums::FiatView;
 
-/// The newest sales that are searched for waiting ones.
-const SEARCHED: u32 = 200;
-
-/// How long a paid sale is listed among the waiting ones, so that the cashier sees it turn green.
-const PAID_SHOWN_MS: i64 = 10 * 60 * 1_000;
+/// How long a sale stays among the waiting ones after it was paid or failed, so that the cashier
+/// sees it turn green or red.
+const END_SHOWN_MS: i64 = 10 * 60 * 1_000;
 
 /// Most products. More tiles cannot be found at a glance.
 const PRODUCTS_MAX: usize = 60;
@@ -125,12 +121,10 @@ impl Ask for ListWaitingSales {
 
     async fn answer(self, by: &Asker<'_>) -> Result<Vec<PaymentItem>, CommandError> {
         by.read(|gateway, reader| {
-            let now = gateway.time.now();
+            let ended_after = gateway.time.now().plus_ms(-END_SHOWN_MS);
             let mut items = Vec::new();
-            for seq in reader.last_sales(SEARCHED)?.into_iter().rev() {
-                let Some(row) = reader.payment_by_seq(seq)? else { continue };
-                let undecided = reader.open_anomalies_count(Some(seq))? > 0;
-                if waits(&row.payment, undecided, now) {
+            for seq in reader.waiting_sales(ended_after)? {
+                if let Some(row) = reader.payment_by_seq(seq)? {
                     items.push(PaymentItem::from_row(reader, &row)?);
                 }
             }
@@ -169,21 +163,6 @@ impl From<ProductRow> for ProductView {
             tax_per_mille: row.tax_per_mille,
             color: row.color,
         }
-    }
-}
-
-/// Whether the cashier still waits for a sale: it is not over, staff must decide about it, its coins
-/// are being taken back, or it was paid just now.
-fn waits(payment: &Payment, undecided: bool, now: Timestamp) -> bool {
-    match payment.state {
-        PaymentState::New | PaymentState::Underpaid | PaymentState::Unconfirmed => true,
-        PaymentState::Confirmed => {
-            let paid_lately = payment
-                .confirmed_at
-                .is_some_and(|at| now.ms().saturating_sub(at.ms()) < PAID_SHOWN_MS);
-            payment.conflict_seen || undecided || paid_lately
-        }
-        PaymentState::Expired | PaymentState::Invalid => undecided,
     }
 }
 

@@ -2,11 +2,16 @@
 
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::sale::{Basket, SaleLine};
+use tillgate_domain::time::Timestamp;
 
 use super::error::StoreError;
 use super::reader::Reader;
 use super::tx::Tx;
 use super::values::Columns as _;
+
+/// The newest sales that are searched for waiting ones, so that years of sales cost nothing: those of
+/// a month in a busy shop.
+const SEARCHED: u32 = 10_000;
 
 /// A stored sale.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,12 +56,19 @@ impl Reader<'_> {
         Ok(query.query_row([payment_seq], |row| row.get(0)).optional()?)
     }
 
-    /// The payments of the last `limit` sales, newest first.
-    pub fn last_sales(&self, limit: u32) -> Result<Vec<i64>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT payment_seq FROM sales ORDER BY number DESC LIMIT ?1")?;
-        let seqs = query.query_map([limit], |row| row.get(0))?;
+    /// The payments of the sales that a cashier still looks for, the oldest first: those that are
+    /// not over, those that staff must decide about, those whose coins are being taken back, and
+    /// those that were paid or failed after `ended_after`.
+    pub fn waiting_sales(&self, ended_after: Timestamp) -> Result<Vec<i64>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT payment_seq FROM sales JOIN payments ON seq = payment_seq \
+             WHERE number > (SELECT max(number) FROM sales) - ?2 AND \
+             (state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED') OR conflict_seen = 1 OR confirmed_at > ?1 \
+             OR (state = 'INVALID' AND current_at > ?1) \
+             OR payment_seq IN (SELECT payment_seq FROM anomalies WHERE resolution = 'OPEN')) \
+             ORDER BY number",
+        )?;
+        let seqs = query.query_map(params![ended_after.ms(), SEARCHED], |row| row.get(0))?;
         Ok(seqs.collect::<Result<_, _>>()?)
     }
 }

@@ -1877,6 +1877,10 @@ openAnomalies: number, price: FiatView,
  */
 paidWorth: FiatView, 
 /**
+ * The worth of the sum that is still to pay, or that was paid beyond the amount.
+ */
+differenceWorth: FiatView, 
+/**
  * The reason why it is INVALID; absent in every other state.
  */
 whyInvalid: WhyInvalid | null, 
@@ -1947,10 +1951,6 @@ paymentPageUrl: string,
  * The sum still to pay; absent if nothing remains.
  */
 stillDue: BtcView | null, 
-/**
- * The worth of `still_due` or `overpaid_by`.
- */
-differenceWorth: FiatView, 
 /**
  * The rate for people: `64,210.55`.
  */
@@ -2052,6 +2052,10 @@ openAnomalies: number, price: FiatView,
  * The worth of the sum that counts.
  */
 paidWorth: FiatView, 
+/**
+ * The worth of the sum that is still to pay, or that was paid beyond the amount.
+ */
+differenceWorth: FiatView, 
 /**
  * The reason why it is INVALID; absent in every other state.
  */
@@ -2927,9 +2931,6 @@ price: FiatView,
  */
 sum: FiatView, };
 
-/**
- * The content of a sale, for the receipt.
- */
 export type SaleView = { lines: Array<SaleLineView>, 
 /**
  * The tip; absent if there is none.
@@ -4364,7 +4365,7 @@ export const VALUES = {
   ARGUMENT_FAULT_FEE_RATE: ["least", "most"],
   /** must be at least {least} sat/vB now: the Bitcoin backend refuses less */
   ARGUMENT_FAULT_LOW_RATE: ["least"],
-  /** must have 1 to {most} characters and no line break */
+  /** must have 1 to {most} characters and no control character */
   ARGUMENT_FAULT_NAME: ["most"],
   /** say what to change: the daily limit, the minimum, or both */
   ARGUMENT_FAULT_NO_LIMIT: [],

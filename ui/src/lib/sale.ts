@@ -30,24 +30,29 @@ export function isPaid(outcome: Outcome): boolean {
 }
 
 /** Whether the sale has ended, so that the till can go back by itself. */
-export function endsByItself(outcome: Outcome): boolean {
-  return outcome === "paid" || outcome === "over";
+export function endsByItself(
+  payment: Pick<PaymentView, "state" | "conflictSeen" | "openAnomalies">,
+): boolean {
+  return payment.openAnomalies === 0 && ["paid", "over"].includes(outcomeOf(payment));
 }
 
-/** A sale that the till has left, in a few words; undefined if there is nothing to wait for. */
-export function waitingWords(sale: PaymentItem, nowMs: number): string | undefined {
-  if (sale.conflictSeen) return "Being taken back";
+/** A sale that the till has left, in a few words. */
+export function waitingWords(sale: PaymentItem, nowMs: number): string {
+  if (sale.conflictSeen) return TAKING_BACK;
   const left = timeLeft(sale.expirationTime, nowMs);
   switch (sale.state) {
     case "NEW":
-      return left;
-    case "UNDERPAID":
-      return left ? `Too little, ${left}` : "Too little";
+      return left ? `Not paid, ${left} left` : "Time over, not closed yet";
+    case "UNDERPAID": {
+      const missing = `${sale.differenceWorth.shown} ${sale.differenceWorth.currency}`;
+      return left ? `${missing} missing, ${left} left` : `${missing} missing`;
+    }
     case "UNCONFIRMED":
       return sale.confirmationsWanted === 0
         ? "Received, being checked"
-        : `Received, block ${sale.confirmations} of ${sale.confirmationsWanted}`;
+        : `Received, block ${Math.min(sale.confirmations, sale.confirmationsWanted)} of ${sale.confirmationsWanted}`;
     case "CONFIRMED":
+      return sale.openAnomalies > 0 ? "Paid, needs a decision" : stateWords(sale);
     case "EXPIRED":
     case "INVALID":
       return stateWords(sale);

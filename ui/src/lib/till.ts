@@ -1,5 +1,5 @@
 // Adds the prices that a cashier types and taps, and the tip. All sums are whole minor units of the currency in a
-// BigInt. The gateway gets the total as a plain decimal text, as if it had been typed.
+// BigInt. The gateway gets lines and tip as plain decimal texts, and computes the price itself.
 import { inLocale } from "./language/sums";
 
 /** Most digits before the decimal mark. A longer price is a slip of the finger. */
@@ -164,7 +164,7 @@ export function messageOf(draft: Draft, decimals: number): string {
     .filter((line) => line.name !== "")
     .map((line) => (line.count > 1 ? `${line.count} × ${line.name}` : line.name));
   const { tip } = sums(draft, decimals);
-  const tipped = tip > 0n ? `tip ${plainText(tip, decimals)}` : "";
+  const tipped = tip > 0n ? `tip ${shownText(tip, decimals)}` : "";
   const text = [draft.note.trim(), products.join(", "), tipped].filter((part) => part !== "").join("; ");
   const characters = [...text];
   return characters.length <= MESSAGE_MAX ? text : `${characters.slice(0, MESSAGE_MAX - 1).join("")}…`;

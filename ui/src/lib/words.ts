@@ -274,6 +274,11 @@ export function uncountedWords(payment: Pick<PaymentView, "acceptance" | "anomal
   return acceptable ? "You can accept, refund or dismiss it." : "You can refund or dismiss it.";
 }
 
+/** The number of a sale; empty for a payment that was not made at the till. */
+export function saleName({ saleNumber }: Pick<PaymentItem, "saleNumber">): string {
+  return saleNumber === null ? "" : `No. ${saleNumber}`;
+}
+
 /** A payment's name within a sentence: the shop's own reference and the price. */
 export function orderOf(
   payment: Pick<PaymentItem, "merchantTransactionId" | "price" | "saleNumber">,

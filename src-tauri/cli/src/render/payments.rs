@@ -154,8 +154,9 @@ fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
     let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
     let surplus = item.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
     rows.extend(
-        due.or(surplus)
-            .map(|(name, sum)| (name, format!("{} BTC, {}", sum.shown, view.difference_worth))),
+        due.or(surplus).map(|(name, sum)| {
+            (name, format!("{} BTC, {}", sum.shown, view.item.difference_worth))
+        }),
     );
     rows.extend([
         ("confirmations", format!("{} wanted", item.confirmations_wanted)),

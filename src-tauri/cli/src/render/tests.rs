@@ -22,7 +22,8 @@ fn listed_payment(why_invalid: &str) -> Value {
         "paid": sum("1234.50000000", "1,234.50000000"), "label": "shop",
         "message": "", "merchantTransactionId": "1", "creationTime": "2026-01-12T12:06:20Z",
         "expirationTime": "2026-01-12T12:36:20Z", "openAnomalies": 1, "price": sum("80000.00", "80,000.00"),
-        "paidWorth": sum("80242500.00", "80,242,500.00"), "whyInvalid": why_invalid, "confirmations": 0,
+        "paidWorth": sum("80242500.00", "80,242,500.00"), "differenceWorth": sum("80162500.00", "80,162,500.00"),
+        "whyInvalid": why_invalid, "confirmations": 0,
         "confirmationsWanted": 1})
 }
 
@@ -32,7 +33,7 @@ fn payment_view(why_invalid: &str, still_due: Value, overpaid_by: Value) -> Valu
     let rest = json!({"address": "bcrt1q", "addressIndex": 7, "addressPath": "m/84'/1'/0'/0/7",
         "exchangeRate": "65000.0000", "paymentAddress": "bitcoin:bcrt1q",
         "paymentPageUrl": "http://127.0.0.1/pay/c80af47a", "stillDue": still_due,
-        "overpaidBy": overpaid_by, "differenceWorth": sum("80162500.00", "80,162,500.00"),
+        "overpaidBy": overpaid_by,
         "exchangeRateShown": "65,000", "qrSvg": "", "paymentTime": null,
         "notificationUrl": null, "anomalyNotificationUrl": null, "acceptance": null, "sandboxAmounts": null,
         "transactions": [], "deliveries": [], "anomalies": [],

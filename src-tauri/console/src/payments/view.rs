@@ -59,6 +59,8 @@ pub struct PaymentItem {
     pub price: FiatView,
     /// The worth of the sum that counts.
     pub paid_worth: FiatView,
+    /// The worth of the sum that is still to pay, or that was paid beyond the amount.
+    pub difference_worth: FiatView,
     /// The reason why it is INVALID; absent in every other state.
     pub why_invalid: Option<WhyInvalid>,
     /// The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED;
@@ -97,8 +99,6 @@ pub struct PaymentView {
     pub payment_page_url: String,
     /// The sum still to pay; absent if nothing remains.
     pub still_due: Option<BtcView>,
-    /// The worth of `still_due` or `overpaid_by`.
-    pub difference_worth: FiatView,
     /// The rate for people: `64,210.55`.
     pub exchange_rate_shown: String,
     /// The quotes from which the rate was computed; absent if they were not stored.
@@ -247,6 +247,10 @@ impl PaymentItem {
                 .unwrap_or(u32::MAX),
             price: FiatView::from_minor(payment.price_minor, payment.currency),
             paid_worth: FiatView::from_minor(payment.paid_minor(), payment.currency),
+            difference_worth: FiatView::from_minor(
+                payment.remaining_minor().saturating_abs(),
+                payment.currency,
+            ),
             why_invalid: payment.why_invalid(),
             confirmations,
             confirmations_wanted: payment.policy.confirmations,
@@ -292,10 +296,6 @@ impl PaymentView {
             ),
             payment_page_url: gateway.page_of(&payment.id),
             still_due: (remaining > 0).then(|| BtcView::from_signed_sats(remaining)),
-            difference_worth: FiatView::from_minor(
-                payment.remaining_minor().saturating_abs(),
-                payment.currency,
-            ),
             exchange_rate_shown: payment.rate.show(),
             certificate: reader.rate_of_payment(row.seq)?.map(CertificateView::from),
             qr_svg: qr::svg(&qr_uri(&row.address, payment.asked_sats())),

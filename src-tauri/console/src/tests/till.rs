@@ -5,6 +5,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payment::LIFETIME_MS;
 use tillgate_gateway::testing::World;
 use tillgate_gateway::testing::sending::world_with_coins;
+use tillgate_sandbox::{Replace, ReplaceTo};
 
 use crate::{Actor, Command, CommandError, dispatch};
 
@@ -148,6 +149,36 @@ async fn a_short_sale_stays_until_staff_have_decided() {
     assert_eq!(waiting(&world).await, [sale(1, "CONFIRMED")]);
     world.advance_clock_ms(10 * MINUTE_MS);
     assert_eq!(waiting(&world).await, []);
+}
+
+#[tokio::test]
+async fn a_sale_that_the_customer_took_back_stays_in_sight_for_ten_minutes() {
+    let world = world_with_coins(0).await;
+    let coffee = sells_a_coffee(&world).await;
+    customer_pays(&world, coffee, 100).await;
+    world.advance_clock_ms(LIFETIME_MS);
+    world.look().await;
+    let row = world.reload_payment(&coffee);
+    let txid = world.gateway.store.read(|reader| reader.receipts(row.seq)).unwrap()[0].txid;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    world.sandbox().replace(txid, replace, world.now_ms()).unwrap();
+    world.mine(1).await;
+    assert_eq!(waiting(&world).await, [sale(1, "INVALID")]);
+    world.advance_clock_ms(10 * MINUTE_MS);
+    assert_eq!(waiting(&world).await, []);
+}
+
+#[tokio::test]
+async fn a_sale_is_found_by_its_number() {
+    let world = world_with_coins(0).await;
+    sells_a_coffee(&world).await;
+    let second = sells_a_coffee(&world).await;
+    for search in ["No. 2", "Nr. 2", "#2"] {
+        let list = json!({"command": "listPayments", "limit": 9, "offset": 0, "search": search});
+        let found = answer(&world, list).await.unwrap();
+        assert_eq!(found["items"][0]["paymentId"], second.to_string(), "{search}");
+        assert_eq!(found["itemsCount"], 1);
+    }
 }
 
 #[tokio::test]

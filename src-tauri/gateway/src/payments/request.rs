@@ -29,7 +29,7 @@ pub struct PaymentRequest<'a> {
     pub merchant_transaction_id: Option<Cow<'a, str>>,
     /// The URLs to which the payment page redirects the customer.
     pub redirect_urls: Vec<(RedirectKind, Cow<'a, str>)>,
-    /// The content of a sale at the till. Its total is the price.
+    /// The content of a sale at the till. The caller computes `amount` from it.
     pub basket: Option<Basket>,
     /// Errors found while the request was parsed. A field with such an error does not count as
     /// missing.

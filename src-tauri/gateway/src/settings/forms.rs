@@ -225,9 +225,9 @@ pub fn name(text: &str) -> Option<String> {
     ((1..=NAME_MAX).contains(&long) && !text.chars().any(char::is_control)).then(|| text.to_owned())
 }
 
-/// An address of few lines; blanks at the ends of each line are removed.
+/// An address of few lines; empty lines and blanks at the ends of each line are removed.
 pub fn address(text: &str) -> Option<String> {
-    let lines: Vec<&str> = text.trim().lines().map(str::trim).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_short = lines.len() <= ADDRESS_LINES_MAX && text.chars().count() <= ADDRESS_MAX;
     let is_plain = lines.iter().all(|line| !line.chars().any(char::is_control));
     (is_short && is_plain && !lines.is_empty()).then(|| lines.join("\n"))

@@ -10,8 +10,8 @@ const TXID_PART_MIN: usize = 6;
 
 const BTC_DECIMALS: usize = 8;
 
-/// The SQL term for payments with this text in their reference, message, address, id, amount or
-/// transactions. `bind` returns the placeholder of a value.
+/// The SQL term for payments with this text in their reference, message, address, id, number of a
+/// sale, amount or transactions. `bind` returns the placeholder of a value.
 pub(super) fn term(part: &str, bind: &mut dyn FnMut(Value) -> String) -> String {
     let pattern = bind(Value::Text(anywhere(part)));
     let like = |column: &str, pattern: &str| format!("{column} LIKE {pattern} ESCAPE '\\'");
@@ -24,6 +24,10 @@ pub(super) fn term(part: &str, bind: &mut dyn FnMut(Value) -> String) -> String 
             let found = like("hex(txid)", &bind(Value::Text(in_txid)));
             places.push(format!("seq IN (SELECT payment_seq FROM receipts WHERE {found})"));
         }
+    }
+    if let Some(number) = sale_number(part) {
+        let number = bind(Value::Integer(number.into()));
+        places.push(format!("seq IN (SELECT payment_seq FROM sales WHERE number = {number})"));
     }
     if let Some(sats) = units(part, BTC_DECIMALS) {
         places.push(format!("amount_sats = {}", bind(Value::Integer(sats))));
@@ -48,6 +52,11 @@ fn anywhere(part: &str) -> String {
     }
     pattern.push('%');
     pattern
+}
+
+/// The number of a sale, with or without the words before it: `12`, `No. 12`.
+fn sale_number(part: &str) -> Option<u32> {
+    part.trim_start_matches(|it: char| !it.is_ascii_digit()).parse().ok()
 }
 
 /// Whether a text may be a part of an id.

@@ -574,6 +574,16 @@ describe("the sales that wait", () => {
     expect(chip()).toBeTruthy();
   });
 
+  test("stay beside a sale that the customer sees on the second display", async () => {
+    host.reply("listWaitingSales", [waiting({ state: "UNCONFIRMED" })]);
+    await opened();
+    await fireEvent.click(screen.getByRole("button", { name: "Open the second display" }));
+    await screen.findByRole("button", { name: "Close the second display" });
+    await types("1", "0", "Enter");
+    await screen.findByRole("heading", { name: "The customer sees this sale" });
+    expect(await screen.findByRole("button", { name: /^No\. 12/ })).toBeTruthy();
+  });
+
   test.each([
     [["paid"], 1],
     [[], 0],

@@ -70,7 +70,7 @@ describe("home", () => {
     open("#/home");
     expect(await screen.findByRole("heading", { name: "No payments yet" })).toBeTruthy();
     const href = (name: string) => screen.getByRole("link", { name }).getAttribute("href");
-    expect(href("Create a payment")).toBe("#/test/new");
+    expect(href("Charge at the till")).toBe("#/test/till");
     expect(href("Create an API key")).toBe("#/test/keys");
     expect(screen.queryByText("Takings today")).toBeNull();
   });

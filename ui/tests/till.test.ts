@@ -412,6 +412,19 @@ describe("the customer's view", () => {
     expect(screen.queryByRole("dialog")).toBeNull();
   });
 
+  test("goes back after ten seconds, even if other payments change meanwhile", async () => {
+    const dialog = await charges();
+    vi.useFakeTimers();
+    host.reply("showPayment", () => payment({ state: "CONFIRMED" }));
+    for (let second = 0; second < 9; second += 1) {
+      host.emit("changed");
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(within(dialog).getByRole("heading", { name: "Paid" })).toBeTruthy();
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(screen.queryByRole("dialog")).toBeNull();
+  });
+
   test("stays and says stop in red while the customer takes the money back", async () => {
     const dialog = await charges();
     vi.useFakeTimers();

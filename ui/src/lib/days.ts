@@ -31,22 +31,19 @@ export function localDays(nowMs: number, firstWeekday = firstDayOfWeek()): Local
   return { bounds, weekDays: ((now.getDay() - firstWeekday + 7) % 7) + 1 };
 }
 
-/** Periods before the `DAYS` days, for comparisons. */
-export interface EarlierPeriods {
-  /** The bounds of three periods: the `DAYS` days before, some days in between, and the week before the last week. */
-  bounds: number[];
-}
-
 /** The local midnight at which the present week began. */
 export function weekStartOf({ bounds, weekDays }: LocalDays): number {
   return bounds.at(-1 - weekDays) ?? 0;
 }
 
-/** The earlier periods to which the takings of these days are compared. */
-export function earlierPeriods(days: LocalDays): EarlierPeriods {
+/**
+ * The bounds of three earlier periods, to which the takings of these days are compared: the `DAYS` days before, some days
+ * in between, and the week before the last week.
+ */
+export function earlierBounds(days: LocalDays): number[] {
   const start = days.bounds[0] ?? 0;
   const week = weekStartOf(days);
-  return { bounds: [daysBefore(start, DAYS), start, daysBefore(week, 14), daysBefore(week, 7)] };
+  return [daysBefore(start, DAYS), start, daysBefore(week, 14), daysBefore(week, 7)];
 }
 
 /** The beginning of a local day in the form `2026-01-12`, and that of the next day, in milliseconds since 1970. */

@@ -97,13 +97,11 @@ function attack({ order, state, stop }: Attack): Words {
 type Arrival = Extract<NewsEvent, { event: "paid" }>;
 type Misfit = Extract<NewsEvent, { event: "anomaly" }>;
 
-/** A payment's name within a sentence: the shop's own reference in quotes, or the price. */
-const orderOf = ({ price, reference, saleNumber }: NewsOrder) =>
-  saleNumber !== null
-    ? `sale ${saleNumber} (${sum(price)})`
-    : reference
-      ? `order “${cut(reference)}”`
-      : `the payment of ${sum(price)}`;
+/** A payment's name within a sentence: the number of its sale, the shop's own reference in quotes, or the price. */
+function orderOf({ price, reference, saleNumber }: NewsOrder): string {
+  if (saleNumber !== null) return `sale ${saleNumber} (${sum(price)})`;
+  return reference ? `order “${cut(reference)}”` : `the payment of ${sum(price)}`;
+}
 
 /** Coins that came for an order, true at the time of reading. */
 function arrival({ order, state, stop }: Arrival): Words {

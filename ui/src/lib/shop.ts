@@ -15,12 +15,14 @@ const LOGO_HEIGHT = 200;
 /** The most characters of a logo's `data:` URL, which the gateway sends with each payment page. */
 const LOGO_MAX = 48 * 1024;
 
+/** The value of a setting of the shop. */
+export async function readSetting(name: string): Promise<string> {
+  return (await host().call({ command: "getSetting", name })).value;
+}
+
 export async function readShop(): Promise<Shop> {
-  const [name, logo] = await Promise.all([
-    host().call({ command: "getSetting", name: "merchantName" }),
-    host().call({ command: "getSetting", name: "merchantLogo" }),
-  ]);
-  return { name: name.value, logo: logo.value };
+  const [name, logo] = await Promise.all([readSetting("merchantName"), readSetting("merchantLogo")]);
+  return { name, logo };
 }
 
 /** A picture as a logo: smaller if it is large, and a JPEG if a PNG takes too much space. Undefined if it is no picture. */

@@ -4,8 +4,7 @@ import { DAYS, weekdayOf, daysBefore } from "./days";
 import { locale } from "./language/locale";
 
 /** The periods beside today's takings. */
-export const COMPARED = ["yesterday", "week", "lastWeek", "all"] as const;
-export type Compared = (typeof COMPARED)[number];
+export type Compared = "yesterday" | "week" | "lastWeek" | "all";
 
 /** A change against the period before. */
 export interface Trend {
@@ -33,10 +32,7 @@ function trend(
   return { up, sign: `${up ? "▲" : "▼"} ${share}`, words: words(share, up) };
 }
 
-/**
- * The trend of each period. `earlier` are the takings of `earlierPeriods`, and `sameDay` is a time of the last day of
- * the week before that is compared with today.
- */
+/** The trend of each period. `earlier` are the takings of `earlierBounds`. */
 export function trendsOf(
   main: CurrencyTakings,
   earlier: TakingsView,
@@ -46,6 +42,7 @@ export function trendsOf(
   const before = [earlier.main, ...earlier.others].find(({ currency }) => currency === main.currency);
   const of = (sum: TakingsSum | undefined) => sum?.price.minor;
   const { week, weekChange } = main;
+  /** The last day of the week before that is compared with today. */
   const sameDay = weekdayOf(daysBefore(weekStart, 8 - weekDays));
   const sum = weekChange?.shown.replace(/^-/, "") ?? "";
   return {

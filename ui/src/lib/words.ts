@@ -279,6 +279,11 @@ export function saleName({ saleNumber }: Pick<PaymentItem, "saleNumber">): strin
   return saleNumber === null ? "" : `No. ${saleNumber}`;
 }
 
+/** The shop's own reference, or the number of a sale; empty if there is neither. */
+export function referenceOf(payment: Pick<PaymentItem, "merchantTransactionId" | "saleNumber">): string {
+  return payment.merchantTransactionId || saleName(payment);
+}
+
 /** A payment's name within a sentence: the shop's own reference and the price. */
 export function orderOf(
   payment: Pick<PaymentItem, "merchantTransactionId" | "price" | "saleNumber">,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tillgate_domain::id::Id;
+use tillgate_domain::money::Currency;
 use tillgate_gateway::App;
 use tillgate_gateway::gateway::Gateway;
 use tillgate_store::{Reader, StoreError};
 use ts_rs::TS;
 
 use super::error::CommandError;
+use super::refusal::ArgumentFault;
 
 /// A command, with the type of its answer.
 pub trait Ask: Sized {
@@ -69,4 +71,17 @@ impl Asker<'_> {
 /// Parses the id in the argument `field`.
 pub fn id(field: &'static str, text: &str) -> Result<Id, CommandError> {
     text.parse().map_err(|error| CommandError::at(field, &error))
+}
+
+/// The currency of the code in the argument `field`.
+pub fn currency(field: &str, code: &str) -> Result<Currency, CommandError> {
+    Currency::from_code(code).ok_or_else(|| CommandError::invalid(field, &ArgumentFault::Currency))
+}
+
+/// The number in the argument `field`, which must be within its bounds.
+pub fn in_range(field: &str, value: u32, least: u32, most: u32) -> Result<u32, CommandError> {
+    if (least..=most).contains(&value) {
+        return Ok(value);
+    }
+    Err(CommandError::invalid(field, &ArgumentFault::Range { least, most }))
 }

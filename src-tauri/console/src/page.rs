@@ -5,7 +5,7 @@ use tillgate_gateway::records::PAGE_MAX;
 use ts_rs::TS;
 
 use super::error::CommandError;
-use crate::refusal::ArgumentFault;
+use crate::ask::in_range;
 
 /// Some items of a list, and the number of all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -26,10 +26,5 @@ impl<T> Page<T> {
 
 /// The requested page size, or an error if it is out of bounds.
 pub fn page_size(limit: u32) -> Result<u32, CommandError> {
-    let bounds = 1..=PAGE_MAX;
-    if bounds.contains(&limit) {
-        Ok(limit)
-    } else {
-        Err(CommandError::invalid("limit", &ArgumentFault::Range { least: 1, most: 500 }))
-    }
+    in_range("limit", limit, 1, PAGE_MAX)
 }

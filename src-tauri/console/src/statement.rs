@@ -7,11 +7,11 @@ use tillgate_gateway::statement::{self, Line, Total};
 use tillgate_store::ledger::{LedgerKind, LedgerPart, Place};
 use ts_rs::TS;
 
-use super::ask::{Ask, Asker};
+use super::ask::{Ask, Asker, currency, in_range};
 use super::btc::BtcView;
 use super::error::CommandError;
+use super::refusal::ArgumentFault;
 use super::sums::FiatView;
-use crate::refusal::ArgumentFault;
 
 /// The rows of a page if the command names no number.
 const PAGE: u32 = 1_000;
@@ -126,16 +126,9 @@ impl Ask for Statement {
     type Answer = StatementView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<StatementView, CommandError> {
-        let unknown = || CommandError::invalid("currency", &ArgumentFault::Currency);
-        let currency = Currency::from_code(&self.currency).ok_or_else(unknown)?;
+        let currency = currency("currency", &self.currency)?;
         let (from, to) = (moment("from", self.from.as_deref())?, moment("to", self.to.as_deref())?);
-        let limit = self.limit.unwrap_or(PAGE);
-        if !(1..=PAGE_MAX).contains(&limit) {
-            return Err(CommandError::invalid(
-                "limit",
-                &ArgumentFault::Range { least: 1, most: PAGE_MAX },
-            ));
-        }
+        let limit = in_range("limit", self.limit.unwrap_or(PAGE), 1, PAGE_MAX)?;
         let after =
             self.after.map(|after| Place { at: Timestamp::from_ms(after.at_ms), seq: after.row });
         let part =

@@ -10,7 +10,7 @@ use tillgate_gateway::settings::color;
 use tillgate_store::products::ProductRow;
 use ts_rs::TS;
 
-use super::ask::{Ask, Asker};
+use super::ask::{Ask, Asker, currency, in_range};
 use super::error::CommandError;
 use super::payments::{PaymentItem, PaymentView, create};
 use super::refusal::ArgumentFault;
@@ -100,7 +100,7 @@ impl Ask for CreateSale {
     type Answer = PaymentView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
-        let currency = known("currency", &self.currency)?;
+        let currency = currency("currency", &self.currency)?;
         let basket = basket(&self, currency)?;
         let too_large = || CommandError::invalid("lines", &AmountError::TooLarge);
         let total = basket.total_minor().ok_or_else(too_large)?;
@@ -178,7 +178,7 @@ fn basket(sale: &CreateSale, currency: Currency) -> Result<Basket, CommandError>
 
 fn sale_line(at: usize, line: &NewLine, currency: Currency) -> Result<SaleLine, CommandError> {
     let field = |name: &str| format!("lines[{at}].{name}");
-    range(&field("count"), line.count, 1, COUNT_MAX)?;
+    in_range(&field("count"), line.count, 1, COUNT_MAX)?;
     let name = match line.name.trim() {
         "" => String::new(),
         typed => name(&field("name"), typed)?,
@@ -193,7 +193,7 @@ fn sale_line(at: usize, line: &NewLine, currency: Currency) -> Result<SaleLine, 
 
 fn product((at, product): (usize, NewProduct)) -> Result<ProductRow, CommandError> {
     let field = |name: &str| format!("products[{at}].{name}");
-    let currency = known(&field("currency"), &product.currency)?;
+    let currency = currency(&field("currency"), &product.currency)?;
     let color = match product.color.as_str() {
         "" => String::new(),
         typed => color(typed)
@@ -208,22 +208,11 @@ fn product((at, product): (usize, NewProduct)) -> Result<ProductRow, CommandErro
     })
 }
 
-fn known(field: &str, code: &str) -> Result<Currency, CommandError> {
-    Currency::from_code(code).ok_or_else(|| CommandError::invalid(field, &ArgumentFault::Currency))
-}
-
 fn entries(field: &str, count: usize, least: usize, most: usize) -> Result<(), CommandError> {
     if (least..=most).contains(&count) {
         return Ok(());
     }
     Err(CommandError::invalid(field, &ArgumentFault::Entries { least, most }))
-}
-
-fn range(field: &str, value: u32, least: u32, most: u32) -> Result<(), CommandError> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    Err(CommandError::invalid(field, &ArgumentFault::Range { least, most }))
 }
 
 fn price(field: &str, typed: &str, currency: Currency) -> Result<i64, CommandError> {
@@ -242,6 +231,6 @@ fn name(field: &str, typed: &str) -> Result<String, CommandError> {
 }
 
 fn tax(field: &str, per_mille: Option<u16>) -> Result<Option<u16>, CommandError> {
-    range(field, per_mille.unwrap_or(0).into(), 0, TAX_MAX_PER_MILLE.into())?;
+    in_range(field, per_mille.unwrap_or(0).into(), 0, TAX_MAX_PER_MILLE.into())?;
     Ok(per_mille)
 }

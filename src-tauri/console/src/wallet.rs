@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::money::{format_btc, format_btc_signed};
 use ts_rs::TS;
 
-use super::ask::{Ask, Asker};
+use super::ask::{Ask, Asker, in_range};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
@@ -155,13 +155,7 @@ impl Ask for WalletLabels {
     type Answer = WalletLabelsView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletLabelsView, CommandError> {
-        let limit = self.limit.unwrap_or(LABELLED_MAX);
-        if !(1..=LABELLED_MAX).contains(&limit) {
-            return Err(CommandError::invalid(
-                "limit",
-                &ArgumentFault::Range { least: 1, most: LABELLED_MAX },
-            ));
-        }
+        let limit = in_range("limit", self.limit.unwrap_or(LABELLED_MAX), 1, LABELLED_MAX)?;
         let from =
             self.after.map_or(Ok(LabelsFrom::Transactions(Vec::new())), LabelsFrom::try_from)?;
         let (labels, next) = by.read(move |_, reader| reader.labels(&from, limit)).await?;

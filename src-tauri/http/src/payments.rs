@@ -194,7 +194,6 @@ fn parse_payment_request<'a>(object: &JsonObject<'a>) -> PaymentRequest<'a> {
         }
     }
     PaymentRequest {
-        basket: None,
         amount: object.number("amount", &mut field_errors),
         currency: object.string("currency", &mut field_errors),
         notification_url: object.url("notificationUrl", "notificationUrl", &mut field_errors),
@@ -207,5 +206,6 @@ fn parse_payment_request<'a>(object: &JsonObject<'a>) -> PaymentRequest<'a> {
         merchant_transaction_id: object.string("merchantTransactionId", &mut field_errors),
         redirect_urls,
         field_errors,
+        ..PaymentRequest::default()
     }
 }

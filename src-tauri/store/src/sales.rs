@@ -56,9 +56,9 @@ impl Reader<'_> {
         Ok(query.query_row([payment_seq], |row| row.get(0)).optional()?)
     }
 
-    /// The payments of the sales that a cashier still looks for, the oldest first: those that are
-    /// not over, those that staff must decide about, those whose coins are being taken back, and
-    /// those that were paid or failed after `ended_after`.
+    /// The payments of the sales that a cashier still looks for, the oldest first. Such a sale is not
+    /// over, or staff must decide about it, or its coins are being taken back. A sale that was paid
+    /// or failed after `ended_after` is one, too.
     pub fn waiting_sales(&self, ended_after: Timestamp) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT payment_seq FROM sales JOIN payments ON seq = payment_seq \

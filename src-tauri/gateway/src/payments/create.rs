@@ -139,11 +139,12 @@ pub async fn create(
 pub async fn insertion(
     gateway: &Arc<Gateway>,
     author: Author,
-    request: PaymentRequest<'_>,
+    mut request: PaymentRequest<'_>,
     once: Option<Once>,
     now: Timestamp,
 ) -> Result<(Insertion, Option<OpenPaymentPermit>), CreateError> {
     let settings = gateway.settings.snapshot();
+    let basket = request.basket.take();
     let mut request = request::validate(
         request,
         &settings.currencies,
@@ -166,7 +167,6 @@ pub async fn insertion(
     let rate_id = gateway.market.rates.row_id(&gateway.store, price.currency, &market).await?;
     let usd = gateway.market.rates.last_known(Currency::USD).map(|stored| stored.rate);
     let payment = Payment::open(gateway.machine.entropy.id()?, &price, &settings.policy, usd, now);
-    let basket = request.basket.take();
     let row = row(payment, &wallet.addresses, author, request, now)?;
     let context = RecordContext {
         environment: gateway.environment,

@@ -87,7 +87,6 @@ pub struct Validated {
     pub merchant_transaction_id: String,
     /// The record's JSON object; `None` if no URL was given.
     pub redirect_urls: Option<String>,
-    pub basket: Option<Basket>,
     pub field_errors: Vec<FieldError>,
 }
 
@@ -134,7 +133,6 @@ pub fn validate(
         message: message.unwrap_or_default(),
         merchant_transaction_id: reference.unwrap_or_default(),
         redirect_urls,
-        basket: request.basket,
         field_errors: field_errors.0,
     }
 }

@@ -45,6 +45,7 @@ export class FixtureHost implements Transport {
       this.replyIn(environment, "walletInfo", wallet());
       this.replyIn(environment, "listWaitingSales", []);
       this.replyIn(environment, "listProducts", []);
+      this.replyIn(environment, "showSmallSales", { upTo: null, obstacle: null });
     }
   }
 

@@ -19,7 +19,7 @@ describe("whether the goods of a payment can be handed over", () => {
     ],
     [
       { state: "UNCONFIRMED", confirmations: 0, confirmationsWanted: 0 },
-      "Not final yet. Hand over nothing.",
+      "Received. One moment, please.",
       /signs of fraud/,
     ],
     [

@@ -78,6 +78,13 @@ pub fn currency(field: &str, code: &str) -> Result<Currency, CommandError> {
     Currency::from_code(code).ok_or_else(|| CommandError::invalid(field, &ArgumentFault::Currency))
 }
 
+/// The price in the argument `field`, as a person types it, in minor units of its currency.
+pub fn price(field: &str, typed: &str, currency: Currency) -> Result<i64, CommandError> {
+    let plain =
+        currency.plain_amount(typed).map_err(|error| CommandError::invalid(field, &error))?;
+    currency.parse_minor(&plain).map_err(|error| CommandError::invalid(field, &error))
+}
+
 /// The number in the argument `field`, which must be within its bounds.
 pub fn in_range(field: &str, value: u32, least: u32, most: u32) -> Result<u32, CommandError> {
     if (least..=most).contains(&value) {

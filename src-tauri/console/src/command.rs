@@ -33,6 +33,7 @@ use super::payouts::{
 use super::receiver::ListReceived;
 use super::sandbox::Sandbox;
 use super::settings::{ChangeSettings, GetSetting, ListSettings, SetSetting, UnsetSetting};
+use super::small_sales::{SetSmallSales, ShowSmallSales};
 use super::statement::Statement;
 use super::statement_sheet::StatementSheet;
 use super::status::Status;
@@ -164,6 +165,8 @@ commands! {
     changes set_setting: SetSetting,
     changes unset_setting: UnsetSetting,
     changes change_settings: ChangeSettings,
+    shows show_small_sales: ShowSmallSales,
+    changes set_small_sales: SetSmallSales,
     shows test_backend: TestBackend,
     shows doctor: Doctor,
     shows list_received: ListReceived,

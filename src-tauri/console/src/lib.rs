@@ -33,6 +33,7 @@ pub mod sandbox;
 mod sentences;
 pub mod settings;
 pub mod sheet;
+mod small_sales;
 pub mod statement;
 pub mod statement_sheet;
 pub mod status;

@@ -253,8 +253,7 @@ fn worth_of(payout: &PayoutRow) -> FiatView {
 
 #[cfg(test)]
 mod tests {
-    use rust_decimal::Decimal;
-    use tillgate_domain::policy::PolicySettings;
+    use tillgate_domain::policy::{PolicySettings, PriceBound};
     use tillgate_sandbox::{Replace, ReplaceTo};
 
     use super::*;
@@ -293,7 +292,7 @@ mod tests {
     async fn an_attack_is_told_until_it_is_over() {
         let world = World::new().await;
         let up_to_50 =
-            PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+            PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
         let payment = world.payment_under(up_to_50).await;
         let txid = world.pay(&payment, payment.payment.amount_sats).await;
         world.pass_ms(60_000).await;

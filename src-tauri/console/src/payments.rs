@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
+use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, id};
@@ -110,13 +111,14 @@ impl Ask for ListPayments {
         let limit = page_size(self.limit)?;
         let offset = u64::from(self.offset);
         let filter = self.narrowing.filter();
+        let now = by.gateway().time.now();
         by.read(move |_, reader| match filter {
-            Some(filter) => list_matching(reader, &filter, limit, offset),
+            Some(filter) => list_matching(reader, &filter, limit, offset, now),
             None => {
                 let all = PaymentFilter::default();
                 let rows = reader.payments(&all, limit, offset)?;
                 Ok(PaymentsPage {
-                    items: items(reader, &rows)?,
+                    items: items(reader, &rows, now)?,
                     items_count: reader.payments_count(&all)?,
                     sums: None,
                 })
@@ -204,6 +206,7 @@ fn list_matching(
     filter: &PaymentFilter,
     limit: u32,
     offset: u64,
+    now: Timestamp,
 ) -> Result<PaymentsPage, StoreError> {
     let matches = reader.matching_payments(filter)?;
     let first = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -216,7 +219,7 @@ fn list_matching(
         .iter()
         .filter_map(|(code, minor)| Some(FiatView::from_minor(*minor, Currency::from_code(code)?)));
     Ok(PaymentsPage {
-        items: items(reader, &rows)?,
+        items: items(reader, &rows, now)?,
         items_count: u64::try_from(matches.seqs.len()).unwrap_or(u64::MAX),
         sums: Some(PaymentSums {
             confirmed: confirmed.collect(),
@@ -225,6 +228,10 @@ fn list_matching(
     })
 }
 
-fn items(reader: &Reader<'_>, rows: &[PaymentRow]) -> Result<Vec<PaymentItem>, StoreError> {
-    rows.iter().map(|row| PaymentItem::from_row(reader, row)).collect()
+fn items(
+    reader: &Reader<'_>,
+    rows: &[PaymentRow],
+    now: Timestamp,
+) -> Result<Vec<PaymentItem>, StoreError> {
+    rows.iter().map(|row| PaymentItem::from_row(reader, row, now)).collect()
 }

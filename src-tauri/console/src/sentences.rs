@@ -46,6 +46,7 @@ use super::backend_test::Tested;
 use super::doctor::{Answers, Pruned};
 use super::payouts::{BackendRefusal, HighFee, StuckSentence};
 use super::refusal::{ArgumentFault, NotFound, RefundedByPayout, Refusal};
+use super::small_sales::SmallSalesObstacle;
 use super::status::{FirstLook, GivenUp, RateSources};
 use super::wallet::NothingFound;
 
@@ -116,6 +117,7 @@ fn all() -> Sentences {
         HeldAfterScan::sentences,
         SettingError::sentences,
         SetupError::sentences,
+        SmallSalesObstacle::sentences,
         SpendError::sentences,
         SignError::sentences,
         StaffWarning::sentences,

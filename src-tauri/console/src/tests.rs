@@ -12,6 +12,7 @@ mod locked_keyring;
 mod paid_by_copy;
 mod restored;
 mod setup;
+mod small_sales;
 mod still;
 mod stuck;
 mod till;

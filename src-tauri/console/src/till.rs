@@ -10,7 +10,7 @@ use tillgate_gateway::settings::color;
 use tillgate_store::products::ProductRow;
 use ts_rs::TS;
 
-use super::ask::{Ask, Asker, currency, in_range};
+use super::ask::{Ask, Asker, currency, in_range, price};
 use super::error::CommandError;
 use super::payments::{PaymentItem, PaymentView, create};
 use super::refusal::ArgumentFault;
@@ -121,11 +121,12 @@ impl Ask for ListWaitingSales {
 
     async fn answer(self, by: &Asker<'_>) -> Result<Vec<PaymentItem>, CommandError> {
         by.read(|gateway, reader| {
-            let ended_after = gateway.time.now().plus_ms(-END_SHOWN_MS);
+            let now = gateway.time.now();
+            let ended_after = now.plus_ms(-END_SHOWN_MS);
             let mut items = Vec::new();
             for seq in reader.waiting_sales(ended_after)? {
                 if let Some(row) = reader.payment_by_seq(seq)? {
-                    items.push(PaymentItem::from_row(reader, &row)?);
+                    items.push(PaymentItem::from_row(reader, &row, now)?);
                 }
             }
             Ok(items)
@@ -213,12 +214,6 @@ fn entries(field: &str, count: usize, least: usize, most: usize) -> Result<(), C
         return Ok(());
     }
     Err(CommandError::invalid(field, &ArgumentFault::Entries { least, most }))
-}
-
-fn price(field: &str, typed: &str, currency: Currency) -> Result<i64, CommandError> {
-    let plain =
-        currency.plain_amount(typed).map_err(|error| CommandError::invalid(field, &error))?;
-    currency.parse_minor(&plain).map_err(|error| CommandError::invalid(field, &error))
 }
 
 fn name(field: &str, typed: &str) -> Result<String, CommandError> {

@@ -20,6 +20,7 @@ use crate::receipt::Receipt;
 use crate::time::Timestamp;
 
 use counting::Evaluated;
+pub use due::waits_for_block;
 pub use look::{LookFacts, ZeroConf};
 pub use warning::Warning;
 

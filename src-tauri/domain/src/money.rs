@@ -16,5 +16,5 @@ pub use bitcoin::{MAX_SATS, SATS_PER_BTC, format_btc, format_btc_signed, parse_b
 pub use currency::Currency;
 pub use display::show_btc;
 pub use error::AmountError;
-pub use rate::{Rate, paid_minor, usd_equivalent};
+pub use rate::{Rate, equivalent, paid_minor};
 pub use typed::Ambiguous;

@@ -54,18 +54,19 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Makes a NEW payment at `now` under the merchant's present rules. `usd` is the last known
-    /// rate of the US dollar; it selects the confirmation tier.
+    /// Makes a NEW payment at `now` under the merchant's present rules. `last_rate` is the last
+    /// known rate of a currency; the confirmations that it needs follow from it.
     #[must_use]
     pub fn open(
         id: Id,
         price: &Price,
         settings: &PolicySettings,
-        usd: Option<Rate>,
+        last_rate: impl Fn(Currency) -> Option<Rate>,
         now: Timestamp,
     ) -> Self {
         let &Price { minor, currency, rate, amount_sats, dust_limit_sats } = price;
         let created_at = now.cut_to_second();
+        let price_in = |other| money::equivalent(minor, currency, rate, other, last_rate(other));
         Self {
             id,
             state: PaymentState::New,
@@ -76,7 +77,7 @@ impl Payment {
             rate,
             created_at,
             expires_at: created_at.plus_ms(LIFETIME_MS),
-            policy: Policy::freeze(settings, money::usd_equivalent(minor, currency, rate, usd)),
+            policy: Policy::freeze(settings, price_in),
             closed_at: None,
             accepted_sats: None,
             confirmed_at: None,
@@ -209,7 +210,7 @@ mod tests {
             rate: Rate::parse("65000").unwrap(),
             created_at: Timestamp::from_ms(0),
             expires_at: Timestamp::from_ms(1_800_000),
-            policy: Policy::freeze(&PolicySettings::default(), None),
+            policy: Policy::freeze(&PolicySettings::default(), |_| None),
             closed_at: None,
             accepted_sats: None,
             confirmed_at: None,
@@ -255,8 +256,13 @@ mod tests {
     fn a_payment_opens_on_a_second_and_is_due_after_its_deadline() {
         let price = Price::at(Rate::parse("65000").unwrap(), 0, 1_000, Currency::USD, 294).unwrap();
         let now = Timestamp::from_ms(1_700_000_000_999);
-        let payment =
-            Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
+        let payment = Payment::open(
+            Id::from_bytes([1; 20]),
+            &price,
+            &PolicySettings::default(),
+            |_| None,
+            now,
+        );
         let created_at = Timestamp::from_ms(1_700_000_000_000);
         assert_eq!(
             (payment.state, payment.amount_sats, payment.price_minor),

@@ -1,6 +1,7 @@
 //! The merchant's rules for a payment, frozen at its creation. A later change of a setting does not
 //! affect existing payments.
 
+mod price_bound;
 mod tiers;
 mod usd;
 
@@ -8,8 +9,10 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
+pub use price_bound::PriceBound;
 pub use tiers::{ConfirmationTiers, MAX_CONFIRMATIONS, MAX_TIERS, TiersError};
-pub use usd::parse_usd;
+
+use crate::money::Currency;
 
 /// The effect of an overpayment by a single transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +47,8 @@ pub struct Policy {
 pub struct PolicySettings {
     /// `confirmationTiers`.
     pub confirmation_tiers: ConfirmationTiers,
-    /// `zeroConfUpTo`: the highest USD equivalent that needs no confirmation; 0 for never.
-    pub zero_conf_up_to: Decimal,
+    /// `zeroConfUpTo`: the highest price that needs no confirmation.
+    pub zero_conf_up_to: PriceBound,
     /// `zeroConfQuietSeconds`.
     pub zero_conf_quiet_seconds: u32,
     /// `tolerancePerMille`.
@@ -62,7 +65,7 @@ impl Default for PolicySettings {
     fn default() -> Self {
         Self {
             confirmation_tiers: ConfirmationTiers::default(),
-            zero_conf_up_to: Decimal::ZERO,
+            zero_conf_up_to: PriceBound::usd(0),
             zero_conf_quiet_seconds: 3,
             tolerance_per_mille: 0,
             overpayment: OverpaymentRule::Confirm,
@@ -73,16 +76,19 @@ impl Default for PolicySettings {
 }
 
 impl Policy {
-    /// The rules for a payment of this USD equivalent ([`crate::money::usd_equivalent`]). If it is
-    /// unknown, the highest tier applies, and unconfirmed coins are not accepted.
+    /// The rules for a payment. `price_in` is its price in a currency
+    /// ([`crate::money::equivalent`]). If it is unknown, the highest tier applies, and unconfirmed
+    /// coins are not accepted.
     #[must_use]
-    pub fn freeze(settings: &PolicySettings, usd_equivalent: Option<Decimal>) -> Self {
-        let unconfirmed = !settings.zero_conf_up_to.is_zero()
-            && usd_equivalent.is_some_and(|equivalent| equivalent <= settings.zero_conf_up_to);
-        let confirmations = if unconfirmed {
+    pub fn freeze(
+        settings: &PolicySettings,
+        price_in: impl Fn(Currency) -> Option<Decimal>,
+    ) -> Self {
+        let small = &settings.zero_conf_up_to;
+        let confirmations = if small.covers(price_in(small.currency())) {
             0
         } else {
-            settings.confirmation_tiers.confirmations_for(usd_equivalent)
+            settings.confirmation_tiers.confirmations_for(price_in(Currency::USD))
         };
         Self {
             confirmations,
@@ -132,18 +138,30 @@ mod tests {
     }
 
     #[test]
-    fn zero_conf_needs_a_known_usd_equivalent_within_the_bound() {
+    fn zero_conf_needs_a_known_price_within_the_bound() {
         let settings =
-            PolicySettings { zero_conf_up_to: Decimal::new(50, 0), ..PolicySettings::default() };
-        for (equivalent, confirmations) in [(usd("50"), 0), (usd("50.01"), 1), (None, 6)] {
-            assert_eq!(Policy::freeze(&settings, equivalent).confirmations, confirmations);
+            PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
+        for (price, confirmations) in [(usd("50"), 0), (usd("50.01"), 1), (None, 6)] {
+            assert_eq!(Policy::freeze(&settings, |_| price).confirmations, confirmations);
         }
-        assert_eq!(Policy::freeze(&PolicySettings::default(), usd("0.01")).confirmations, 1);
+        assert_eq!(Policy::freeze(&PolicySettings::default(), |_| usd("0.01")).confirmations, 1);
+    }
+
+    #[test]
+    fn a_bound_in_euros_is_compared_with_the_price_in_euros() {
+        let bound = PriceBound::parse("20 EUR").unwrap();
+        let settings = PolicySettings { zero_conf_up_to: bound, ..PolicySettings::default() };
+        let price_of = |euros| {
+            move |currency: Currency| usd(if currency == Currency::USD { "22" } else { euros })
+        };
+        for (euros, confirmations) in [("20.00", 0), ("20.01", 1)] {
+            assert_eq!(Policy::freeze(&settings, price_of(euros)).confirmations, confirmations);
+        }
     }
 
     #[test]
     fn settings_are_frozen_in_milliseconds() {
-        let policy = Policy::freeze(&PolicySettings::default(), usd("10"));
+        let policy = Policy::freeze(&PolicySettings::default(), |_| usd("10"));
         assert_eq!((policy.zero_conf_quiet_ms, policy.offline_grace_ms), (3_000, 3_600_000));
         assert_eq!((policy.tolerance_per_mille, policy.anomaly_confirmations), (0, 2));
     }

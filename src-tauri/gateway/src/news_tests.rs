@@ -1,8 +1,7 @@
 //! The events that the database tells, after what happened to payments and payouts.
 
-use rust_decimal::Decimal;
 use tillgate_domain::id::Id;
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_sandbox::{Replace, ReplaceTo};
 use tillgate_store::Tx;
 use tillgate_store::news::NewsSubject;
@@ -70,7 +69,7 @@ async fn coins_that_a_customer_withdraws_are_told() {
 async fn an_attack_on_a_confirmed_payment_is_told_once() {
     let world = World::new().await;
     let up_to_50 =
-        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
     world.pass_ms(60_000).await;

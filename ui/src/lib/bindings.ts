@@ -377,7 +377,7 @@ export type AnomalyKind = "LATE_PAYMENT" | "EXTRA_PAYMENT" | "OVERPAYMENT" | "UN
 /**
  * The type of each command's answer.
  */
-export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, listNews: News, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
+export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, listNews: News, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, showSmallSales: SmallSalesView, setSmallSales: SmallSalesView, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
 
 /**
  * Approves an offer. The sender then sends the payout.
@@ -890,7 +890,7 @@ message: string, };
  * A request by the panel or the command line. In JSON:
  * `{"command": "showPayment", "paymentId": "…"}`.
  */
-export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "createSale" } & CreateSale | { "command": "listWaitingSales" } & ListWaitingSales | { "command": "listProducts" } & ListProducts | { "command": "saveProducts" } & SaveProducts | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "listNews" } & ListNews | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
+export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "createSale" } & CreateSale | { "command": "listWaitingSales" } & ListWaitingSales | { "command": "listProducts" } & ListProducts | { "command": "saveProducts" } & SaveProducts | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "listNews" } & ListNews | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "showSmallSales" } & ShowSmallSales | { "command": "setSmallSales" } & SetSmallSales | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
 
 /**
  * The reason why a command failed.
@@ -1890,7 +1890,8 @@ whyInvalid: WhyInvalid | null,
  */
 confirmations: number, 
 /**
- * The number of confirmations that make it CONFIRMED.
+ * The number of confirmations that make it CONFIRMED; 0 while its coins may be accepted before
+ * a block holds them.
  */
 confirmationsWanted: number, };
 
@@ -2066,7 +2067,8 @@ whyInvalid: WhyInvalid | null,
  */
 confirmations: number, 
 /**
- * The number of confirmations that make it CONFIRMED.
+ * The number of confirmations that make it CONFIRMED; 0 while its coins may be accepted before
+ * a block holds them.
  */
 confirmationsWanted: number, };
 
@@ -3326,6 +3328,20 @@ export type SetSetting = { name: string,
 value: string, };
 
 /**
+ * Changes up to which price a sale is final before a block holds its coins. Payments that exist
+ * already keep their rule.
+ */
+export type SetSmallSales = { 
+/**
+ * The ISO code of the currency.
+ */
+currency: string, 
+/**
+ * The highest price, as the person typed it; empty if each sale waits for a block.
+ */
+upTo: string, };
+
+/**
  * The new value of one setting.
  */
 export type SettingChange = { name: string, 
@@ -3413,6 +3429,11 @@ export type ShowPayout = { payoutId: string, };
 export type ShowRestore = Record<symbol, never>;
 
 /**
+ * Shows up to which price a sale is final before a block holds its coins.
+ */
+export type ShowSmallSales = Record<symbol, never>;
+
+/**
  * Asks for the takings of some days. A payment counts on the day on which it first became
  * CONFIRMED, with its price and its coins, but not with coins above its amount. If staff accepted
  * too few coins, the part of the price counts that they cover. A payment that was reversed does
@@ -3433,6 +3454,16 @@ weekDays: number, };
  * The result of checking a signature, as a shop would.
  */
 export type SignatureCheck = "missing" | "right" | "wrong";
+
+export type SmallSalesView = { 
+/**
+ * The highest price of a small sale; absent if each sale waits for a block.
+ */
+upTo: FiatView | null, 
+/**
+ * The reason why each sale waits for a block at present, whatever the setting.
+ */
+obstacle: Telling | null, };
 
 /**
  * Asks for a page of the movements of the balance in a period, the oldest first.
@@ -5191,6 +5222,10 @@ export const VALUES = {
   SIGN_INPUT: ["_0"],
   /** the words in the secret store are not those of this wallet: its descriptors in the database come from other words. Put the words of this wallet back, from your backup */
   SIGN_WRONG_WORDS: [],
+  /** needs a Bitcoin server that knows which fees are usual: try again in some hours */
+  SMALL_SALES_OBSTACLE_NO_ESTIMATE: [],
+  /** needs a Bitcoin server that shows payments before a block holds them: choose another server */
+  SMALL_SALES_OBSTACLE_NO_MEMPOOL: [],
   /** the coins of anomaly {anomalyId} of payment {paymentId} changed after you decided on it */
   STAFF_WARNING_DECIDED_ANOMALY_CHANGED: ["anomalyId", "paymentId"],
   /** another transaction tries to spend the coins of transaction {txid}, which pays confirmed payment {paymentId} */

@@ -35,6 +35,12 @@ const UNREPORTED: Verdict = {
     "Its address has more transactions than the Bitcoin server reports. Choose another server, or use a node of your own.",
 };
 
+/** The verdict on a small sale that is about to be final. */
+const CHECKING: Verdict = {
+  answer: "Received. One moment, please.",
+  reason: "Tillgate looks for signs of fraud. This takes a few seconds.",
+};
+
 /** The verdict on a payment; undefined while no coins have come and the customer still has time. */
 export function verdictOf(payment: Facts): Verdict | undefined {
   switch (payment.state) {
@@ -48,7 +54,9 @@ export function verdictOf(payment: Facts): Verdict | undefined {
       };
     case "UNCONFIRMED":
       if (payment.isUnreported) return UNREPORTED;
-      return { answer: "Not final yet. Hand over nothing.", reason: waits(payment) };
+      return payment.confirmationsWanted === 0
+        ? CHECKING
+        : { answer: "Not final yet. Hand over nothing.", reason: waits(payment) };
     case "CONFIRMED":
       if (payment.conflictSeen) {
         return {
@@ -77,8 +85,6 @@ export function confirmationsMissing({
 }
 
 function waits(payment: Facts): string {
-  if (payment.confirmationsWanted === 0)
-    return "Tillgate looks for signs of fraud. This takes a few seconds.";
   const blocks = plural(confirmationsMissing(payment), ["# more confirmation", "# more confirmations"]);
   return `The customer can still take the money back. It is final after ${blocks}, about ten minutes each.`;
 }

@@ -1,10 +1,12 @@
 //! Payments as the panel and the command line show them. This code only queries and formats.
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::advance::waits_for_block;
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::{self, ConflictChange, Payment, PaymentState, WhyInvalid};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
+use tillgate_domain::time::Timestamp;
 use tillgate_gateway::gateway::Gateway;
 use tillgate_gateway::records::qr;
 use tillgate_store::keychains::Keychain;
@@ -66,7 +68,8 @@ pub struct PaymentItem {
     /// The fewest confirmations of a transaction that counts, while the payment is UNCONFIRMED;
     /// otherwise 0.
     pub confirmations: u32,
-    /// The number of confirmations that make it CONFIRMED.
+    /// The number of confirmations that make it CONFIRMED; 0 while its coins may be accepted before
+    /// a block holds them.
     pub confirmations_wanted: u32,
 }
 
@@ -216,17 +219,16 @@ impl PaymentItem {
     pub fn from_row(
         reader: &Reader<'_>,
         row: &tillgate_store::payments::PaymentRow,
+        now: Timestamp,
     ) -> Result<Self, StoreError> {
         let payment = &row.payment;
-        let confirmations = match payment.state {
-            PaymentState::Unconfirmed => {
-                least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?)
-            }
+        let receipts = match payment.state {
+            PaymentState::Unconfirmed => reader.receipts(row.seq)?,
             PaymentState::New
             | PaymentState::Underpaid
             | PaymentState::Confirmed
             | PaymentState::Expired
-            | PaymentState::Invalid => 0,
+            | PaymentState::Invalid => Vec::new(),
         };
         Ok(Self {
             is_cancelled: payment.is_cancelled(),
@@ -252,8 +254,11 @@ impl PaymentItem {
                 payment.currency,
             ),
             why_invalid: payment.why_invalid(),
-            confirmations,
-            confirmations_wanted: payment.policy.confirmations,
+            confirmations: least_confirmations(&receipts, reader.tip_height()?),
+            confirmations_wanted: payment
+                .policy
+                .confirmations
+                .max(waits_for_block(payment, &receipts, now).into()),
         })
     }
 }
@@ -269,7 +274,7 @@ impl PaymentView {
         let payment = &row.payment;
         let receipts = reader.receipts(row.seq)?;
         let anomalies = reader.anomalies_of_payment(row.seq)?;
-        let item = PaymentItem::from_row(reader, &row)?;
+        let item = PaymentItem::from_row(reader, &row, gateway.time.now())?;
         let about = AboutPayment::new(&row, item.sale_number, &receipts, &anomalies);
         let deliveries = reader.deliveries_of(id, DELIVERIES_OF_PAYMENT)?;
         let tip_height = reader.tip_height()?;
@@ -419,8 +424,13 @@ mod tests {
             dust_limit_sats: 294,
         };
         let now = Timestamp::from_ms(0);
-        let opened =
-            Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
+        let opened = Payment::open(
+            Id::from_bytes([1; 20]),
+            &price,
+            &PolicySettings::default(),
+            |_| None,
+            now,
+        );
         let amounts = SandboxAmounts::for_payment(&Payment { paid_sats, ..opened });
         (amounts.exact.map(|sum| sum.sats), amounts.part.map(|sum| sum.sats), amounts.too_much.sats)
     }

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState;
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_domain::rates::NoAnswer;
 use tillgate_gateway::gateway::Served;
 use tillgate_gateway::rates::{Answer, Question, RateSource, Rates, SourceFailure, SourceQuote};
@@ -157,7 +157,7 @@ async fn attacks(world: &World) -> Vec<String> {
 async fn the_warning_of_a_double_spend_survives_a_restart() {
     let world = World::new().await;
     let up_to_50 =
-        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
     let paid = world.pay(&payment, payment.payment.amount_sats).await;
     world.pass_ms(60_000).await;

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use bitcoin::Network;
 use bitcoin::constants::genesis_block;
-use rust_decimal::Decimal;
 use serde_json::json;
 use tempfile::TempDir;
 use tillgate_chain::chain_wrapper::ChainWrapper;
 use tillgate_chain::{Chain, ChainDown, Identity};
 use tillgate_domain::anomaly::AnomalyKind;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_gateway::testing::World;
 use tillgate_gateway::testing::stage::{Backend, Stage};
 use tillgate_nodes::{Bitcoind, CoreFault, ElectrumFault};
@@ -165,7 +164,7 @@ async fn a_backend_that_stands_still_accepts_nothing_unconfirmed() {
         let world = stage.world();
         pass_minutes(world, 91).await;
         let up_to_50 =
-            PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+            PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
         let payment = world.payment_under(up_to_50).await;
         world.pay(&payment, payment.payment.amount_sats).await;
         pass_minutes(world, 3).await;
@@ -194,7 +193,7 @@ async fn a_node_that_relays_nothing_is_without_a_mempool() {
     stage.node().misbehave(CoreFault::BlocksOnly);
     world.look().await;
     let up_to_50 =
-        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
     let (paid, late) = (world.payment_under(up_to_50).await, world.payment().await);
     world.pay(&paid, paid.payment.amount_sats).await;
     pass_minutes(world, 20).await;
@@ -297,7 +296,7 @@ async fn a_real_node_that_relays_nothing_is_without_a_mempool() {
     let fault = told(world).await.1;
     assert!(fault.as_ref().is_some_and(|told| told.contains("-blocksonly")), "{fault:?}");
     let up_to_50 =
-        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
     let paid = world.payment_under(up_to_50).await;
     world.pay(&paid, paid.payment.amount_sats).await;
     pass_minutes(world, 5).await;

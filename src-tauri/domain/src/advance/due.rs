@@ -6,12 +6,16 @@ use super::look::{LookFacts, ZeroConf};
 use super::state::is_fall;
 use crate::checked_clock::PUT_OFF_MAX_MS;
 use crate::payment::{Payment, PaymentState};
-use crate::receipt::Position;
+use crate::receipt::{Position, Receipt};
 use crate::time::Timestamp;
 
 /// Interval at which a transaction with too low a fee is compared with the estimate again.
 /// Thousands of payments may wait for an estimate, so it is not each look.
 const ESTIMATED_AGAIN_MS: i64 = 60_000;
+
+/// Time after the quiet time within which a look accepts coins with a sufficient fee. A slow server
+/// answers within it too.
+const ACCEPTED_WITHIN_MS: i64 = 15_000;
 
 /// The next time at which the payment may change without a change of its transactions. After a
 /// reversal the payment is due at once, because the mempool had no effect while it was CONFIRMED.
@@ -57,6 +61,21 @@ fn next_acceptance(
         }
     };
     evaluated.iter().filter(may_be_accepted).map(next).min()
+}
+
+/// Whether an UNCONFIRMED payment that needs no confirmation waits for a block all the same,
+/// because its coins were not accepted within [`ACCEPTED_WITHIN_MS`] after the quiet time.
+#[must_use]
+pub fn waits_for_block(payment: &Payment, receipts: &[Receipt], now: Timestamp) -> bool {
+    let is_left_over = |receipt: &Receipt| {
+        let is_late = now > quiet_end(payment, receipt).plus_ms(ACCEPTED_WITHIN_MS);
+        receipt.counted_sats > 0
+            && !receipt.is_in_block()
+            && (receipt.zero_conf_rate.is_none() || is_late)
+    };
+    payment.state == PaymentState::Unconfirmed
+        && payment.policy.confirmations == 0
+        && receipts.iter().any(is_left_over)
 }
 
 /// The next height of the best block at which the payment may change by confirmations alone.

@@ -36,7 +36,8 @@ fn txid(number: u8) -> Txid {
 }
 
 pub(crate) fn payment(state: PaymentState) -> Payment {
-    let policy = Policy { confirmations: 1, ..Policy::freeze(&PolicySettings::default(), None) };
+    let policy =
+        Policy { confirmations: 1, ..Policy::freeze(&PolicySettings::default(), |_| None) };
     Payment {
         id: Id::from_bytes([7; 20]),
         state,

@@ -137,21 +137,22 @@ pub fn paid_minor(
     }
 }
 
-/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate`, or the price itself in
-/// USD. It decides how many confirmations a payment needs. `None` while no USD rate is known.
+/// A price in another currency, unrounded: `price ÷ rate × last known rate of the other`. It
+/// decides how many confirmations a payment needs. `None` while no rate of the other is known.
 #[must_use]
-pub fn usd_equivalent(
+pub fn equivalent(
     price_minor: i64,
     currency: Currency,
     rate: Rate,
-    usd: Option<Rate>,
+    other: Currency,
+    rate_of_other: Option<Rate>,
 ) -> Option<Decimal> {
     let price = Decimal::new(price_minor, u32::from(currency.minor_units()));
-    if currency == Currency::USD {
+    if currency == other {
         return Some(price);
     }
     // Multiplied first: a quotient cut off at 28 digits could fall just short of a tier's bound.
-    price.checked_mul(usd?.0)?.checked_div(rate.0)
+    price.checked_mul(rate_of_other?.0)?.checked_div(rate.0)
 }
 
 #[cfg(test)]
@@ -255,14 +256,17 @@ mod tests {
     }
 
     #[test]
-    fn the_usd_equivalent_of_other_currencies_uses_both_rates() {
+    fn a_price_in_another_currency_uses_both_rates() {
         let eur = currency("EUR");
-        assert_eq!(usd_equivalent(1_000, Currency::USD, rate("1"), None), Some(Decimal::TEN));
         assert_eq!(
-            usd_equivalent(90_000, eur, rate("58500"), Some(rate("65000"))),
+            equivalent(1_000, Currency::USD, rate("1"), Currency::USD, None),
+            Some(Decimal::TEN)
+        );
+        assert_eq!(
+            equivalent(90_000, eur, rate("58500"), Currency::USD, Some(rate("65000"))),
             Some(Decimal::ONE_THOUSAND)
         );
-        assert_eq!(usd_equivalent(90_000, eur, rate("58500"), None), None);
+        assert_eq!(equivalent(90_000, eur, rate("58500"), Currency::USD, None), None);
     }
 
     proptest! {

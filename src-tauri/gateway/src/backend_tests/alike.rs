@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use bitcoin::Txid;
 use tillgate_domain::id::Id;
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 use tillgate_store::payments::PaymentRow;
 
@@ -123,7 +123,7 @@ impl History {
                 // The quiet time is longer than any step takes on a busy machine, since the clock
                 // keeps running.
                 let policy = PolicySettings {
-                    zero_conf_up_to: up_to.into(),
+                    zero_conf_up_to: PriceBound::usd(up_to),
                     zero_conf_quiet_seconds: QUIET_SECONDS,
                     ..PolicySettings::default()
                 };

@@ -7,7 +7,7 @@ use bitcoin::FeeRate;
 use tillgate_chain::NodeFeeRates;
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_domain::payout::PayoutState;
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_sandbox::FaultsPatch;
 
 use crate::funds;
@@ -62,7 +62,7 @@ async fn without_an_estimate_nothing_is_accepted_unconfirmed() {
         for (told, state) in [(2, Confirmed), (0, Unconfirmed)] {
             estimate(world, told);
             let policy = PolicySettings {
-                zero_conf_up_to: 100.into(),
+                zero_conf_up_to: PriceBound::usd(100),
                 zero_conf_quiet_seconds: QUIET_SECONDS,
                 ..PolicySettings::default()
             };

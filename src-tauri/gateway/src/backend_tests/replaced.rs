@@ -3,7 +3,7 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Sequence, Transaction};
 use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, New, Unconfirmed};
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_domain::receipt::Position;
 use tillgate_store::payments::PaymentRow;
 
@@ -90,7 +90,7 @@ async fn a_replaced_zero_conf_payment_is_reversed_by_a_block() {
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
         let policy = PolicySettings {
-            zero_conf_up_to: 100.into(),
+            zero_conf_up_to: PriceBound::usd(100),
             zero_conf_quiet_seconds: QUIET_SECONDS,
             ..PolicySettings::default()
         };

@@ -5,7 +5,6 @@ use std::mem;
 use std::sync::Arc;
 
 use tillgate_domain::id::Id;
-use tillgate_domain::money::Currency;
 use tillgate_domain::payment::{Payment, Price};
 use tillgate_domain::sale::Basket;
 use tillgate_domain::time::Timestamp;
@@ -165,8 +164,9 @@ pub async fn insertion(
     };
     gateway.check_room()?;
     let rate_id = gateway.market.rates.row_id(&gateway.store, price.currency, &market).await?;
-    let usd = gateway.market.rates.last_known(Currency::USD).map(|stored| stored.rate);
-    let payment = Payment::open(gateway.machine.entropy.id()?, &price, &settings.policy, usd, now);
+    let last_rate = |currency| gateway.market.rates.last_known(currency).map(|stored| stored.rate);
+    let id = gateway.machine.entropy.id()?;
+    let payment = Payment::open(id, &price, &settings.policy, last_rate, now);
     let row = row(payment, &wallet.addresses, author, request, now)?;
     let context = RecordContext {
         environment: gateway.environment,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use tillgate_chain::BackendKind;
 use tillgate_domain::money::{Currency, MAX_SATS};
 use tillgate_domain::payout::offer;
-use tillgate_domain::policy::{MAX_CONFIRMATIONS, MAX_TIERS, OverpaymentRule, parse_usd};
+use tillgate_domain::policy::{MAX_CONFIRMATIONS, MAX_TIERS, OverpaymentRule, PriceBound};
 use tillgate_store::news::NewsKind;
 use tillgate_store::notify_hosts::host_name;
 
@@ -23,9 +23,6 @@ use crate::rates::live_sources;
 /// The lower bound of `minPayoutBtc`: the dust limit of P2PKH outputs, the highest of all kinds of
 /// address.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;
-
-/// The upper bound of `zeroConfUpTo`.
-const ZERO_CONF_MAX_USD: u32 = 1_000_000;
 
 impl Setting {
     /// The setting of this name.
@@ -62,12 +59,12 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
         .about("How many confirmations a payment needs, by its price in US dollars."),
         Setting::field(
             "zeroConfUpTo",
-            format!("a sum in US dollars from 0 to {ZERO_CONF_MAX_USD}, like 20 or 19.90; 0 for never"),
+            "a sum from 0 to 1000000 in US dollars, like 20 or 19.90, or with the code of another currency, like 20 EUR; 0 for never",
             |of| &mut of.policy.zero_conf_up_to,
-            |text| parse_usd(text).filter(|sum| *sum <= ZERO_CONF_MAX_USD.into()),
+            PriceBound::parse,
             ToString::to_string,
         )
-        .about("Up to this price in US dollars a payment is accepted without a confirmation. Its transaction must spend only confirmed coins, pay a sufficient fee rate and have no recent conflict."),
+        .about("Up to this price a payment is accepted without a confirmation. Its transaction must spend only confirmed coins, pay a sufficient fee rate and have no recent conflict."),
         Setting::whole("zeroConfQuietSeconds", 0..=3_600, |of| {
             &mut of.policy.zero_conf_quiet_seconds
         })

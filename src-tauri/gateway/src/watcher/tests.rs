@@ -13,7 +13,7 @@ use tillgate_domain::payment::Cause;
 use tillgate_domain::payment::PaymentState::{
     self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid,
 };
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_sandbox::{BroadcastFault, FaultsPatch, Replace, ReplaceTo};
 use tillgate_store::anomalies::AnomalyRow;
 use tillgate_store::chain::WatchedChain;
@@ -366,7 +366,8 @@ async fn an_open_anomaly_follows_an_equal_replacement_silently() {
 #[tokio::test]
 async fn a_reversal_recounts_at_once_coins_that_were_gone() {
     let world = World::new().await;
-    let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
+    let policy =
+        PolicySettings { zero_conf_up_to: PriceBound::usd(100), ..PolicySettings::default() };
     let payment = world.payment_under(policy).await;
     let to_customer = || Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
     let part = world.pay(&payment, 1_000).await;

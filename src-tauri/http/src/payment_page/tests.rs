@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use axum::response::Sse;
 use axum::response::sse::Event;
-use rust_decimal::Decimal;
 use tillgate_domain::money::format_btc;
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_gateway::testing::{HALF_AN_HOUR_MS, World};
 use tillgate_sandbox::{Replace, ReplaceTo};
 use tillgate_store::payments::PaymentRow;
@@ -250,7 +249,7 @@ async fn a_surplus_below_the_dust_limit_is_paid_without_a_hint() {
 async fn the_page_says_stop_while_the_money_is_taken_back() {
     let world = World::new().await;
     let up_to_50 =
-        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
     let with_redirect = PaymentRow {
         redirect_urls: Some(r#"{"confirmed":"https://shop.test/"}"#.to_owned()),

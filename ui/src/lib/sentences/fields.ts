@@ -53,4 +53,8 @@ export const FIELDS = {
     `holds an invisible character, U+${v.code} (${v.name}), which no address has: give the address alone`,
   FOREIGN_CHARACTER_OTHER: (v) =>
     `holds the character “${v.character}” (U+${v.code}), which no address has: give the address alone`,
+  SMALL_SALES_OBSTACLE_NO_ESTIMATE: () =>
+    "needs a Bitcoin server that knows which fees are usual: try again in some hours",
+  SMALL_SALES_OBSTACLE_NO_MEMPOOL: () =>
+    "needs a Bitcoin server that shows payments before a block holds them: choose another server",
 } satisfies Partial<Catalogue>;

@@ -2,6 +2,8 @@
 
 use std::slice::from_ref;
 
+use crate::advance::waits_for_block;
+
 use super::*;
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed};
 
@@ -73,6 +75,22 @@ fn a_payment_waits_a_minute_for_the_next_estimate() {
         );
     }
     assert_eq!(advance(&payment, &coins, &[], &look(41)).state, Confirmed);
+}
+
+#[test]
+fn a_small_sale_that_is_not_accepted_soon_waits_for_a_block() {
+    let mut payment = closed(Unconfirmed, AMOUNT);
+    payment.policy.confirmations = 0;
+    let seen_at = look(40).at;
+    let coins = Receipt { first_seen_at: seen_at, ..receipt(1, AMOUNT).counted(AMOUNT) };
+    let chained = Receipt { zero_conf_rate: None, ..coins.clone() };
+    let waits = |coins: &Receipt, after_ms| {
+        waits_for_block(&payment, from_ref(coins), seen_at.plus_ms(after_ms))
+    };
+    assert!(!waits(&coins, 18_000), "it may still be accepted");
+    assert!(waits(&coins, 18_001), "its fee was too low");
+    assert!(waits(&chained, 0), "it spends unconfirmed coins");
+    assert!(!waits(&chained.clone().confirmed(1), 0));
 }
 
 #[test]

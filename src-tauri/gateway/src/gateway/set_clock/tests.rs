@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::limit::UtcDay;
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_domain::time::Timestamp;
 use tillgate_machine::clock::{Clock, StepForward};
 
@@ -191,7 +191,8 @@ async fn a_forward_step_does_not_shorten_the_day_of_a_queued_payout() {
 #[tokio::test]
 async fn a_forward_step_does_not_shorten_the_quiet_time() {
     let (world, clock) = world_with_settable_clock().await;
-    let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
+    let policy =
+        PolicySettings { zero_conf_up_to: PriceBound::usd(100), ..PolicySettings::default() };
     let payment = world.payment_under(policy).await;
     world.pay(&payment, payment.payment.amount_sats).await;
     clock.by_ms(HOURS_MS);
@@ -386,7 +387,8 @@ async fn a_queued_payout_is_tried_for_a_day_after_a_mistaken_step() {
 #[tokio::test]
 async fn coins_seen_in_the_future_become_quiet_after_the_next_start() {
     let (world, clock) = world_with_settable_clock().await;
-    let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
+    let policy =
+        PolicySettings { zero_conf_up_to: PriceBound::usd(100), ..PolicySettings::default() };
     let payment = world.payment_under(policy).await;
     clock.by_ms(YEAR_MS);
     world.pay(&payment, payment.payment.amount_sats).await;

@@ -6,7 +6,11 @@ fn values_at_the_bounds_are_accepted_and_beyond_refused() {
         ("overpayment", &["confirm", "invalidate"][..], &["", "Confirm", "maybe"][..]),
         ("tolerancePerMille", &["0", "100"], &["-1", "101", "1.5", "", "+1", "x"]),
         ("confirmationTiers", &["*:1", "10:1,*:144"], &["", "10:1", "*:145"]),
-        ("zeroConfUpTo", &["0", "19.9", "1000000"], &["-1", "1000000.01", "1e3", ""]),
+        (
+            "zeroConfUpTo",
+            &["0", "19.9", "1000000", "20 EUR"],
+            &["-1", "1000000.01", "1e3", "", "20 eur", "20EUR"],
+        ),
         ("zeroConfQuietSeconds", &["0", "3600"], &["3601", "-1"]),
         ("anomalyConfirmations", &["1", "144"], &["0", "145"]),
         ("offlineGraceMinutes", &["0", "1440"], &["1441"]),

@@ -14,7 +14,7 @@ use tillgate_chain::{
 };
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
-use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::policy::{PolicySettings, PriceBound};
 use tillgate_machine::environment::Environment;
 use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 
@@ -69,7 +69,7 @@ async fn a_fact_that_a_backend_cannot_tell_prevents_zero_conf() {
     for (is_blind, after_the_quiet_time) in [(false, Confirmed), (true, Unconfirmed)] {
         let world = world(is_blind, Network::Regtest).await;
         let up_to_50 =
-            PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+            PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
         let payment = world.payment_under(up_to_50).await;
         world.pay(&payment, payment.payment.amount_sats).await;
         assert_eq!(world.state(&payment), Unconfirmed);
@@ -276,7 +276,7 @@ async fn a_shop_is_told_of_an_arrival_without_a_fee_rate() {
 /// Prices up to 50 USD need no confirmation and no quiet time.
 fn final_at_once() -> PolicySettings {
     PolicySettings {
-        zero_conf_up_to: Decimal::from(50),
+        zero_conf_up_to: PriceBound::usd(50),
         zero_conf_quiet_seconds: 0,
         ..PolicySettings::default()
     }
@@ -298,7 +298,7 @@ async fn zero_conf_is_judged_by_the_estimate_of_the_look() {
         world.sandbox().set_faults(faults).unwrap();
     };
     let up_to_50 =
-        PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
     let payment = world.payment_under(up_to_50).await;
     world.pay(&payment, payment.payment.amount_sats).await;
     estimate(50);

@@ -1,0 +1,62 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import type { FiatView } from "../src/lib/bindings";
+import { status, telling } from "./fixture";
+import { host, open } from "./panel";
+
+const twenty: FiatView = { minor: 2_000, text: "20.00", shown: "20.00", currency: "EUR" };
+
+async function question() {
+  host.reply("status", { ...status, currencies: ["EUR", "USD"] });
+  open("#/home");
+  return within(await screen.findByRole("group", { name: "When is a small sale final?" }));
+}
+
+describe("small sales", () => {
+  test("wait for a block until the merchant sets a price in the shop's currency", async () => {
+    const choice = await question();
+    const atOnce = choice.getByRole("radio", { name: /As soon as the network/ });
+    expect(choice.getByRole("radio", { name: /After the next block/ })).toHaveProperty("checked", true);
+    await fireEvent.click(atOnce);
+    const price = choice.getByRole("textbox", { name: "Sales up to (EUR)" });
+    expect(document.activeElement).toBe(price);
+    expect(host.askedFor("setSmallSales")).toEqual([]);
+    host.reply("setSmallSales", { upTo: twenty, obstacle: null });
+    await fireEvent.change(price, { target: { value: "20,00" } });
+    await waitFor(() =>
+      expect(host.askedFor("setSmallSales")).toEqual([
+        { command: "setSmallSales", currency: "EUR", upTo: "20,00" },
+      ]),
+    );
+  });
+
+  test("wait for a block again once the merchant says so", async () => {
+    host.reply("showSmallSales", { upTo: twenty, obstacle: null });
+    host.reply("setSmallSales", { upTo: null, obstacle: null });
+    const choice = await question();
+    expect(choice.getByRole("textbox", { name: "Sales up to (EUR)" })).toHaveProperty("value", "20.00");
+    await fireEvent.click(choice.getByRole("radio", { name: /After the next block/ }));
+    await waitFor(() => expect(host.askedFor("setSmallSales")[0]).toMatchObject({ upTo: "" }));
+  });
+
+  test("are no choice while the server knows no usual fees", async () => {
+    const obstacle = telling("needs fees", "SMALL_SALES_OBSTACLE_NO_ESTIMATE", {});
+    host.reply("showSmallSales", { upTo: null, obstacle });
+    const choice = await question();
+    expect(choice.getByRole("radio", { name: /As soon as the network/ })).toHaveProperty("disabled", true);
+    expect(choice.getByRole("status").textContent).toMatch(
+      /No sale is final at once now.*try again in some hours/,
+    );
+  });
+
+  test("tell a wrong price at its field", async () => {
+    host.reply("setSmallSales", {
+      errorType: "VALIDATION_FAILED",
+      message: "upTo must be more than 0",
+      field: "upTo",
+    });
+    const choice = await question();
+    await fireEvent.change(choice.getByRole("textbox"), { target: { value: "0" } });
+    expect(await choice.findByText(/must be more than 0/)).toBeTruthy();
+  });
+});

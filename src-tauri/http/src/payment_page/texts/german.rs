@@ -43,7 +43,7 @@ pub const GERMAN: Texts = Texts {
     refund_send: "Dem Shop diese Adresse mitteilen",
     refund_wrong: "An diese Adresse kann der Shop nicht zahlen. Kopieren Sie sie noch einmal aus Ihrer Wallet.",
     refund_given: "Der Shop hat Ihre Adresse",
-    refund_given_hint: "Der Shop entscheidet über die Rückzahlung und sendet sie dorthin. Wenn das nicht Ihre Adresse ist, wenden Sie sich sofort an den Shop.",
+    refund_given_hint: "Der Shop entscheidet über die Erstattung und sendet sie dorthin. Wenn das nicht Ihre Adresse ist, wenden Sie sich sofort an den Shop.",
     back_to_shop: "Zurück zum Shop",
     not_found: "Diese Zahlung gibt es hier nicht",
     not_found_hint: "Bitte prüfen Sie den Link, oder beginnen Sie im Shop von vorn.",

@@ -1,30 +1,12 @@
 // The help: the manual's page for a screen, and the keys.
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
-import { describe, expect, test } from "vitest";
-import { anchorOf, MANUAL, PAGES, placeOf } from "../src/lib/manual";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { payment } from "./fixture";
 import { host, open } from "./panel";
 
-const headings = (page: string) =>
-  (PAGES[page] ?? []).flatMap((token) =>
-    token.type === "heading" && "text" in token ? [String(token.text)] : [],
-  );
-
-describe("the manual", () => {
-  test.each(Object.entries(MANUAL))("has a page for the screen %s", (_, { page, anchor }) => {
-    expect(headings(page).length).toBeGreaterThan(0);
-    if (anchor !== "") expect(headings(page).map(anchorOf)).toContain(anchor);
-  });
-
-  test("leads only to its own pages", () => {
-    expect(placeOf("paying-out.md#cancel-it", "README.md")).toEqual({
-      page: "paying-out.md",
-      anchor: "cancel-it",
-    });
-    expect(placeOf("#words", "real-money.md")).toEqual({ page: "real-money.md", anchor: "words" });
-    expect(placeOf("../reference/ports.md", "README.md")).toBeUndefined();
-    expect(placeOf("https://example.com", "README.md")).toBeUndefined();
-  });
+afterEach(() => {
+  vi.restoreAllMocks();
+  document.documentElement.lang = "";
 });
 
 describe("the help", () => {
@@ -33,7 +15,7 @@ describe("the help", () => {
     await screen.findByRole("heading", { name: "Payouts" });
     await fireEvent.keyDown(window, { key });
     const help = within(await screen.findByRole("dialog", { name: "Help" }));
-    expect(help.getByRole("heading", { name: "Paying out" })).toBeTruthy();
+    expect(await help.findByRole("heading", { name: "Paying out" })).toBeTruthy();
     expect(help.getByText("New payment, or new payout among the payouts")).toBeTruthy();
   });
 
@@ -41,8 +23,24 @@ describe("the help", () => {
     open("#/payments");
     await fireEvent.click(await screen.findByRole("button", { name: "Help" }));
     const help = within(await screen.findByRole("dialog", { name: "Help" }));
-    await fireEvent.click(help.getByRole("button", { name: "gets the coins back" }));
+    await fireEvent.click(await help.findByRole("button", { name: "gets the coins back" }));
     expect(await help.findByRole("heading", { name: "Refund a customer" })).toBeTruthy();
+  });
+
+  test("shows the manual in the window's language, at the heading for the screen", async () => {
+    const shown = vi.spyOn(Element.prototype, "scrollIntoView");
+    open("#/test/till");
+    const button = await screen.findByRole("button", { name: "Help" });
+    document.documentElement.lang = "de";
+    await fireEvent.click(button);
+    const help = within(await screen.findByRole("dialog", { name: "Help" }));
+    const heading = await help.findByRole("heading", { name: "An der Kasse verkaufen" });
+    await waitFor(() => expect(shown.mock.contexts).toContain(heading));
+    await fireEvent.click(help.getByRole("button", { name: "bekommt die Coins zurück" }));
+    await waitFor(() =>
+      expect(shown.mock.contexts.at(-1)).toHaveProperty("id", "manual-einem-kunden-geld-erstatten"),
+    );
+    expect(help.getByRole("option", { name: "Auszahlen" })).toHaveProperty("selected", true);
   });
 
   test("does not open while a person types", async () => {

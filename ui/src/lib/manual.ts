@@ -2,22 +2,41 @@
 import type { Token } from "marked";
 import type { Route } from "./state/route.svelte";
 
-const FILES = import.meta.glob<Token[]>("../../../docs/merchant/*.md", { eager: true, import: "default" });
+const FOLDER = "../../../docs/merchant/";
 
-/** The tokens of each page, by its file name. */
-export const PAGES: Record<string, Token[]> = Object.fromEntries(
-  Object.entries(FILES).map(([path, tokens]) => [path.split("/").pop() ?? path, tokens]),
-);
+/** Loads each page: `NAME.md` in English, and `LANGUAGE/NAME.md` in another language. */
+const FILES = import.meta.glob<Token[]>("../../../docs/merchant/**/*.md", { import: "default" });
+
+/** The file name of each page. Every page exists in English. */
+export const PAGES: readonly string[] = Object.keys(FILES)
+  .map((path) => path.slice(FOLDER.length))
+  .filter((name) => !name.includes("/"));
+
+/** The tokens of each page in one language, by its file name. */
+export type Manual = Record<string, Token[]>;
+
+/** The manual in a language. A page that the language lacks is in English. */
+export async function manualIn(language: string): Promise<Manual> {
+  return Object.fromEntries(
+    await Promise.all(PAGES.map(async (page) => [page, await load(page, language)] as const)),
+  );
+}
+
+async function load(page: string, language: string): Promise<Token[]> {
+  const file = FILES[`${FOLDER}${language}/${page}`] ?? FILES[FOLDER + page];
+  return (await file?.()) ?? [];
+}
 
 /** A page, and the heading at which it opens. */
 export interface Place {
   page: string;
-  /** A heading's anchor, as in a link of the manual; empty for the top. */
+  /** A heading's anchor, as in a link of the manual in the same language; empty for the top. */
   anchor: string;
 }
 
 const at = (page: string, anchor = ""): Place => ({ page, anchor });
 
+/** The place of each screen in the English manual. */
 export const MANUAL: Record<Route["screen"], Place> = {
   home: at("first-payment.md"),
   till: at("first-payment.md", "sell-at-the-counter"),
@@ -34,6 +53,19 @@ export const MANUAL: Record<Route["screen"], Place> = {
   "go-live": at("real-money.md"),
 };
 
+/** The place of a screen in a manual. Pages have the same headings in every language, in the same order. */
+export async function placeOfScreen(screen: Route["screen"], manual: Manual): Promise<Place> {
+  const { page, anchor } = MANUAL[screen];
+  if (anchor === "") return { page, anchor };
+  const number = anchorsOf(await load(page, "en")).indexOf(anchor);
+  return { page, anchor: anchorsOf(manual[page] ?? [])[number] ?? "" };
+}
+
+/** The anchors of a page's headings, in their order. */
+export function anchorsOf(page: Token[]): string[] {
+  return page.flatMap((token) => (token.type === "heading" ? [anchorOf(String(token["text"]))] : []));
+}
+
 /** The anchor of a heading, made as GitHub makes it. */
 export function anchorOf(heading: string): string {
   return heading
@@ -47,5 +79,5 @@ export function anchorOf(heading: string): string {
 export function placeOf(href: string, from: string): Place | undefined {
   const [file = "", anchor = ""] = href.split("#");
   const page = file === "" ? from : file;
-  return page in PAGES ? { page, anchor } : undefined;
+  return PAGES.includes(page) ? { page, anchor } : undefined;
 }

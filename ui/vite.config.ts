@@ -6,11 +6,19 @@ import { manual } from "./manual.ts";
 export default defineConfig({
   plugins: [manual(), wuchale(), svelte()],
   clearScreen: false,
-  // The script of the customer's page is tried here too.
+  // The script of the customer's page is tried here too. Tests compare the settings and currencies with their sources.
   server: {
     port: 5173,
     strictPort: true,
-    fs: { allow: [".", "../docs/merchant", "../src-tauri/http/src/payment_page"] },
+    fs: {
+      allow: [
+        ".",
+        "../docs/merchant",
+        "../docs/reference",
+        "../src-tauri/http/src/payment_page",
+        "../src-tauri/domain/src/money",
+      ],
+    },
   },
   // The oldest web view that Tauri 2 runs on Debian 12 is WebKitGTK 2.40.
   build: { target: "safari16", sourcemap: false },

@@ -222,9 +222,24 @@ describe("the settings of money", () => {
     await waitFor(() =>
       expect(sent()).toEqual([{ name: "confirmationTiers", value: "10000:3,50000:4,*:6" }]),
     );
-    expect(
+    host.reply("changeSettings", refusal("SETTING_VALUE", "confirmationTiers", { form: "a list" }));
+    await fireEvent.change(tiers.getByLabelText("Confirmations, row 1"), { target: { value: "900" } });
+    expect(await tiers.findByText(/with 1 to 144 confirmations each/)).toBeTruthy();
+    expect(tiers.getByLabelText<HTMLInputElement>("Confirmations, row 1").value).toBe("900");
+  });
+
+  test("return to the usual confirmations, also while an unfinished row stands there", async () => {
+    await opened("money", { confirmationTiers: "*:6" });
+    const tiers = within(row("confirmationTiers"));
+    await fireEvent.click(tiers.getByRole("button", { name: "Add a price" }));
+    expect(tiers.getAllByRole("row")).toHaveLength(3);
+    await fireEvent.click(
       tiers.getByRole("button", { name: "Back to default: 1 up to 1000 USD, 3 up to 10000 USD, 6 above" }),
-    ).toBeTruthy();
+    );
+    await waitFor(() =>
+      expect(tiers.getByLabelText<HTMLInputElement>("Price up to, row 1").value).toBe("1000"),
+    );
+    expect(tiers.queryByRole("button", { name: /Back to default/ })).toBeNull();
   });
 
   test("refuse a sum that could be two, and send nothing", async () => {
@@ -375,6 +390,14 @@ describe("notices and sounds", () => {
         { name: "noticeSounds", value: null },
       ]),
     );
+  });
+
+  test("take two quick clicks, and keep both", async () => {
+    await opened("notices");
+    void fireEvent.click(screen.getByLabelText("Notice: A payment is paid"));
+    void fireEvent.click(screen.getByLabelText("Notice: A payment is reversed"));
+    await waitFor(() => expect(host.askedFor("changeSettings")).toHaveLength(2));
+    expect(sent()).toEqual([{ name: "notices", value: "attention,payout,shop" }]);
   });
 
   test("keep a choice that was refused as it was", async () => {

@@ -1,7 +1,6 @@
 // The currency that the till and the forms begin with.
 import { afterEach, describe, expect, test } from "vitest";
 import { currencyOf } from "../src/lib/language/currencies";
-import { localeIn } from "../src/lib/language/locale";
 import { shopCurrency, withShopCurrency } from "../src/lib/shopCurrency";
 import { openedIn } from "./opened";
 
@@ -50,14 +49,4 @@ describe("the shop's currency", () => {
   test("is unknown for a region without a default currency", () => {
     expect(currencyOf("CH")).toBeUndefined();
   });
-});
-
-test.each([
-  ["", "de-AT", "de-AT"],
-  ["de", "de-AT", "de-AT"],
-  ["en", "de-AT", "en-AT"],
-  ["pt-BR", "de-AT", "pt-BR"],
-  ["en", "de", "en"],
-])("the language “%s” on the system %s is the locale %s", (language, system, locale) => {
-  expect(localeIn(language, system)).toBe(locale);
 });

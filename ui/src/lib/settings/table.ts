@@ -129,6 +129,7 @@ const MONEY: Setting[] = [
     label: "Spread",
     help: "Payments use a rate that is so much below the market's. Customers pay a little more Bitcoin.",
     control: { kind: "percent", to: 200 },
+    effect: "A change concerns later payments only.",
   },
 ];
 
@@ -225,6 +226,7 @@ const NETWORK: Setting[] = [
         { value: "testnet4", name: "Testnet4" },
       ],
     },
+    form: "Choose the sandbox, Regtest, Signet or Testnet4.",
     effect: "A change takes effect at the next start of Tillgate.",
   },
   {

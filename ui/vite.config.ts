@@ -6,11 +6,21 @@ import { manual } from "./manual.ts";
 export default defineConfig({
   plugins: [manual(), wuchale(), svelte()],
   clearScreen: false,
-  // The script of the customer's page and the files of the languages are tried here too.
+  // The script of the customer's page and the files of the languages are tried here too. Tests compare the settings and
+  // currencies with their sources.
   server: {
     port: 5173,
     strictPort: true,
-    fs: { allow: [".", "../docs/merchant", "../languages", "../src-tauri/http/src/payment_page"] },
+    fs: {
+      allow: [
+        ".",
+        "../docs/merchant",
+        "../docs/reference",
+        "../languages",
+        "../src-tauri/http/src/payment_page",
+        "../src-tauri/domain/src/money",
+      ],
+    },
   },
   // The oldest web view that Tauri 2 runs on Debian 12 is WebKitGTK 2.40.
   build: { target: "safari16", sourcemap: false },

@@ -120,16 +120,15 @@ fn the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer() 
         async || {
             let data = tempfile::tempdir().unwrap();
             let app = App::start(data.path()).await;
-            app.clicks("Preferences").await;
+            app.clicks("Settings").await;
             app.types_labelled("Name", " Bakery\t").await;
             // A photo, which is much larger than a logo may be.
             let photo = data.path().join("logo.png");
             std::fs::write(&photo, noise(1_200, 800)).unwrap();
             app.script("document.querySelector('[data-logo]').hidden = false").await;
-            let file = app.waits_for("//dialog//input[@data-logo]").await;
+            let file = app.waits_for("//main//input[@data-logo]").await;
             file.send_keys(photo.to_str().unwrap()).await.unwrap();
-            app.waits_for("//dialog//img[@alt='Your logo']").await;
-            app.clicks_in_dialog("Done").await;
+            app.waits_for("//main//img[@alt='Your logo']").await;
             let logo = tillgate(data.path(), &["settings", "get", "merchantLogo"])["value"].clone();
             assert!(logo.as_str().unwrap().starts_with("data:image/"), "{logo}");
 

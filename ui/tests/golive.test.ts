@@ -53,16 +53,15 @@ describe("rates and limits", () => {
     expect(screen.getByText("It answers 429")).toBeTruthy();
     expect(screen.getByText("64,210.55")).toBeTruthy();
     expect(screen.getByText(/Payments in JPY are refused until/)).toBeTruthy();
-    host.replyIn("production", "setSetting", ({ value }: { value: string }) => {
-      host.replyIn("production", "listSettings", settings({ ...url, rateSources: value }));
-      return { name: "rateSources", value, default: "", about: "" };
+    host.replyIn("production", "changeSettings", () => {
+      host.replyIn("production", "listSettings", settings({ ...url, rateSources: "kraken" }));
+      return settings();
     });
     await fireEvent.click(screen.getByLabelText("Coinbase"));
     await waitFor(() => expect(screen.getByLabelText("Kraken")).toHaveProperty("disabled", true));
-    expect(host.askedOfProductionFor("setSetting")[0]).toMatchObject({
-      name: "rateSources",
-      value: "kraken",
-    });
+    expect(host.askedOfProductionFor("changeSettings")[0]?.changes).toEqual([
+      { name: "rateSources", value: "kraken" },
+    ]);
   });
 
   test("a source without words is shown by its own name, and is kept", async () => {
@@ -72,10 +71,12 @@ describe("rates and limits", () => {
     await screen.findByRole("heading", { name: "Exchange rates" });
     expect(screen.getByLabelText("mempool.space")).toHaveProperty("checked", false);
     expect(screen.getByLabelText("newone")).toHaveProperty("checked", true);
-    host.replyIn("production", "setSetting", { name: "rateSources", value: "", default: "", about: "" });
+    host.replyIn("production", "changeSettings", settings());
     await fireEvent.click(screen.getByLabelText("Coinbase"));
     await waitFor(() =>
-      expect(host.askedOfProductionFor("setSetting")[0]).toMatchObject({ value: "kraken,newone" }),
+      expect(host.askedOfProductionFor("changeSettings")[0]?.changes).toEqual([
+        { name: "rateSources", value: "kraken,newone" },
+      ]),
     );
   });
 

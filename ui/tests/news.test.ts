@@ -1,4 +1,4 @@
-import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { fireEvent, screen, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import type { NewsEvent, NewsItem, NewsOrder } from "../src/lib/bindings";
 import { notesOf, wordsOf } from "../src/lib/news";
@@ -120,73 +120,6 @@ describe("the news", () => {
     await fireEvent.click(await screen.findByRole("button", { name: /News/ }));
     await fireEvent.click(await screen.findByRole("button", { name: /shop.example/ }));
     expect(location.hash).toBe("#/test/home");
-  });
-});
-
-describe("the preferences", () => {
-  test("keep a choice that was refused as it was", async () => {
-    host.reply("setSetting", { errorType: "STORAGE_UNAVAILABLE", message: "the disk is full", field: null });
-    open("#/home");
-    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
-    const box = await screen.findByRole<HTMLInputElement>("checkbox", { name: /^Notice: .*paid/i });
-    const before = box.checked;
-    await fireEvent.click(box);
-    expect(await screen.findByText(/disk is full/i)).toBeTruthy();
-    expect(box.checked).toBe(before);
-  });
-
-  test("change the shop's name, and remove its logo", async () => {
-    const shop: Record<string, string> = {
-      merchantName: "Merchant",
-      merchantLogo: "data:image/png;base64,AAAA",
-    };
-    host.reply("getSetting", ({ name }) => ({ name, value: shop[name] ?? "", default: "", about: "" }));
-    host.reply("setSetting", {} as never);
-    open("#/home");
-    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
-    await fireEvent.change(await screen.findByLabelText("Name"), { target: { value: " Corner Café " } });
-    await waitFor(() =>
-      expect(host.askedFor("setSetting")).toMatchObject([{ name: "merchantName", value: "Corner Café" }]),
-    );
-    expect(screen.getByRole<HTMLImageElement>("img", { name: "Your logo" }).src).toBe(shop["merchantLogo"]);
-    await fireEvent.click(screen.getByRole("button", { name: "Remove the logo" }));
-    await waitFor(() =>
-      expect(host.askedFor("setSetting").at(-1)).toMatchObject({ name: "merchantLogo", value: "" }),
-    );
-  });
-
-  test("show at the field why a name is refused", async () => {
-    host.reply("getSetting", ({ name }) => ({ name, value: "", default: "", about: "" }));
-    host.reply("setSetting", {
-      errorType: "INVALID",
-      message: "merchantName must be shorter",
-      field: "merchantName",
-    } as never);
-    open("#/home");
-    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
-    const name = await screen.findByLabelText("Name");
-    await fireEvent.change(name, { target: { value: "x" } });
-    expect(await screen.findByText("The name must be shorter")).toBeTruthy();
-  });
-
-  test("turn a notice and a sound on or off", async () => {
-    reply();
-    host.reply("setSetting", {} as never);
-    open("#/home");
-    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
-    const notice = await screen.findByLabelText<HTMLInputElement>("Notice: A payment is paid");
-    expect(notice.checked).toBe(true);
-    await fireEvent.click(notice);
-    await waitFor(() =>
-      expect(host.askedFor("setSetting")).toMatchObject([{ name: "notices", value: "shop" }]),
-    );
-    await fireEvent.click(screen.getByLabelText("Sound: A payment is reversed"));
-    await waitFor(() =>
-      expect(host.askedFor("setSetting").at(-1)).toMatchObject({
-        name: "noticeSounds",
-        value: "paid,reversed",
-      }),
-    );
   });
 });
 

@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import { payment, paymentsPage, production, status, withoutServer, telling } from "./fixture";
+import { payment, production, status, withoutServer, telling } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the window", () => {
@@ -38,29 +38,6 @@ describe("the window", () => {
     const bar = await screen.findByRole("contentinfo");
     expect(bar.textContent).toContain("Not set up yet");
     expect(within(bar).queryByRole("link")).toBeNull();
-  });
-
-  test("is light or dark by choice, and the choice is kept", async () => {
-    open("#/payments");
-    await fireEvent.click(await screen.findByRole("button", { name: "Preferences" }));
-    await fireEvent.change(screen.getByLabelText("Colours"), { target: { value: "dark" } });
-    expect(document.documentElement.dataset["theme"]).toBe("dark");
-    expect(localStorage.getItem("theme")).toBe("dark");
-    await fireEvent.change(screen.getByLabelText("Colours"), { target: { value: "light" } });
-    expect(document.documentElement.dataset["theme"]).toBe("light");
-  });
-
-  test("shows Bitcoin in BTC or in satoshis by choice", async () => {
-    const amount = { sats: 1_557_400, text: "0.01557400", shown: "0.01557400" };
-    host.reply("listPayments", paymentsPage([payment({ amount })], 1));
-    open("#/payments");
-    expect(await screen.findByText("0.01557400")).toBeTruthy();
-    await fireEvent.click(screen.getByRole("button", { name: "Preferences" }));
-    await fireEvent.change(screen.getByLabelText("Unit of Bitcoin"), { target: { value: "sat" } });
-    expect(screen.getByText("1,557,400")).toBeTruthy();
-    expect(screen.getByRole("columnheader", { name: "sat" })).toBeTruthy();
-    expect(localStorage.getItem("tillgate.unit")).toBe("sat");
-    await fireEvent.change(screen.getByLabelText("Unit of Bitcoin"), { target: { value: "BTC" } });
   });
 
   test("says that it is the test environment", async () => {

@@ -50,6 +50,7 @@ export const MANUAL: Record<Route["screen"], Place> = {
   wallet: at("backup-and-restore.md"),
   keys: at("real-money.md"),
   sandbox: at("first-payment.md"),
+  settings: at("settings.md"),
   "go-live": at("real-money.md"),
 };
 

@@ -8,13 +8,17 @@ type Runtime = ReturnType<typeof toRuntime>;
 
 let runtime: Runtime | undefined;
 
+/** The languages that have a file. */
+export const languages: string[] = [];
+
 /** The texts in the language of the window. All files share one catalog, so the first call chooses for all. */
 export function getRuntime(catalogs: Record<string, Catalog>): Runtime {
   return (runtime ??= chosen(catalogs));
 }
 
 function chosen(catalogs: Record<string, Catalog>): Runtime {
-  const language = languageOf(locale, Object.keys(catalogs));
+  languages.push(...Object.keys(catalogs));
+  const language = languageOf(locale, languages);
   document.documentElement.lang = language;
   return toRuntime(catalogs[language], language);
 }

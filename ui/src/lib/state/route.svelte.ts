@@ -1,6 +1,7 @@
 // The screen that is shown. Its name is in the URL after `#`, so that Back and reload work. The environment is the
 // first part, because the ids of one environment are unknown in the other.
 import { isStep, type Step } from "../golive";
+import { isGroup, type Group } from "../settings/groups";
 import { isEnvironment, shown, type Environment } from "./environment.svelte";
 
 export type Route =
@@ -16,6 +17,7 @@ export type Route =
   | { screen: "wallet" }
   | { screen: "go-live"; step?: Step }
   | { screen: "keys" }
+  | { screen: "settings"; group?: Group }
   | { screen: "sandbox" };
 
 /** A screen and its environment. */
@@ -40,6 +42,8 @@ function parseRoute([screen, id]: string[]): Route {
       return id ? { screen, id } : { screen: "payouts" };
     case "go-live":
       return { screen, ...(isStep(id) ? { step: id } : {}) };
+    case "settings":
+      return { screen, ...(isGroup(id) ? { group: id } : {}) };
     case "payments":
     case "till":
     case "new":
@@ -58,6 +62,7 @@ function parseRoute([screen, id]: string[]): Route {
 export function hrefOf(route: Route, environment: Environment = shown()): string {
   const screen = `#/${environment}/${route.screen}`;
   if ("id" in route) return `${screen}/${route.id}`;
+  if ("group" in route && route.group) return `${screen}/${route.group}`;
   return "step" in route && route.step ? `${screen}/${route.step}` : screen;
 }
 

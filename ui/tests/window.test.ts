@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import { payment, paymentsPage, production, status, withoutServer, telling } from "./fixture";
+import { payment, production, status, withoutServer, telling } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the window", () => {
@@ -52,13 +52,12 @@ describe("the window", () => {
 
   test("shows Bitcoin in BTC or in satoshis by choice", async () => {
     const amount = { sats: 1_557_400, text: "0.01557400", shown: "0.01557400" };
-    host.reply("listPayments", paymentsPage([payment({ amount })], 1));
-    open("#/payments");
-    expect(await screen.findByText("0.01557400")).toBeTruthy();
+    host.reply("showPayment", payment({ amount }));
+    open(`#/payment/${"p".repeat(40)}`);
+    expect(await screen.findByText("0.01557400 BTC")).toBeTruthy();
     await fireEvent.click(screen.getByRole("button", { name: "Preferences" }));
     await fireEvent.change(screen.getByLabelText("Unit of Bitcoin"), { target: { value: "sat" } });
-    expect(screen.getByText("1,557,400")).toBeTruthy();
-    expect(screen.getByRole("columnheader", { name: "sat" })).toBeTruthy();
+    expect(screen.getByText("1,557,400 sat")).toBeTruthy();
     expect(localStorage.getItem("tillgate.unit")).toBe("sat");
     await fireEvent.change(screen.getByLabelText("Unit of Bitcoin"), { target: { value: "BTC" } });
   });

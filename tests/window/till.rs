@@ -142,6 +142,7 @@ fn the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer() 
             until("the logo is drawn", async || (app.script(drawn).await == true).then_some(()))
                 .await;
             app.clicks_in_dialog("Cancel sale").await;
+            app.clicks_in_dialog("Cancel payment").await;
             app.waits_for("//output[@data-total]").await;
             quits(&app, data.path()).await;
         },
@@ -174,6 +175,7 @@ fn a_sale_is_cancelled_after_the_customer_left() {
         app.clicks("Charge $7.00").await;
         app.sees("Scan the code with your Bitcoin wallet.").await;
         app.clicks_in_dialog("Cancel sale").await;
+        app.clicks_in_dialog("Cancel payment").await;
         app.waits_for("//output[@data-total][normalize-space()='0.00']").await;
         let payment = &tillgate(data.path(), &["payments", "list"])["items"][0];
         assert_eq!(payment["isCancelled"], true);

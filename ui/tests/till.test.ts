@@ -359,11 +359,36 @@ describe("the customer's view", () => {
     expect(readTold("test").paymentId).toBeNull();
   });
 
+  test("a sale is cancelled after the till has asked once", async () => {
+    host.reply("cancelPayment", payment({ isCancelled: true }));
+    const dialog = within(await charges());
+    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale…" }));
+    const asks = await screen.findByRole("dialog", { name: "Cancel order-7 ($10.00)?" });
+    expect(host.askedFor("cancelPayment")).toEqual([]);
+    await fireEvent.click(within(asks).getByRole("button", { name: "Keep it" }));
+    await waitFor(() => expect(screen.queryByRole("dialog", { name: /^Cancel/ })).toBeNull());
+    expect(host.askedFor("cancelPayment")).toEqual([]);
+    await fireEvent.click(dialog.getByRole("button", { name: "Cancel sale…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Cancel payment" }));
+    await waitFor(() => expect(host.askedFor("cancelPayment")).toMatchObject([{ paymentId: ID }]));
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  });
+
+  test("the till no longer asks to cancel a sale that is paid meanwhile", async () => {
+    const dialog = within(await charges());
+    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale…" }));
+    expect(await screen.findByRole("dialog", { name: /^Cancel/ })).toBeTruthy();
+    host.reply("showPayment", payment({ state: "UNCONFIRMED" }));
+    host.emit("changed");
+    await waitFor(() => expect(screen.queryByRole("dialog", { name: /^Cancel/ })).toBeNull());
+  });
+
   test("a late answer to a cancellation does not end the next sale", async () => {
     let answer = () => {};
     host.reply("cancelPayment", () => new Promise((done) => (answer = () => done(payment()))));
     const dialog = within(await charges());
-    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale" }));
+    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Cancel payment" }));
     await fireEvent.click(dialog.getByRole("button", { name: "New sale" }));
     host.reply("createSale", payment({ paymentId: "n".repeat(40) }));
     await types("1", "0", "Enter");

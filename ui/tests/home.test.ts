@@ -7,6 +7,7 @@ import {
   delivery,
   payment,
   paymentsPage,
+  payout,
   production,
   status,
   takings,
@@ -23,11 +24,11 @@ vi.hoisted(() => vi.stubEnv("TZ", "Europe/Vienna"));
 /** A test environment in which nothing waits for a person. */
 const calm: StatusView = { ...status, currencies: ["USD"], openAnomalies: 0 };
 
-describe("home", () => {
 /** The same takings in euro. */
 const inEuro = (takings: CurrencyTakings) =>
   JSON.parse(JSON.stringify(takings).replaceAll("USD", "EUR")) as CurrencyTakings;
 
+describe("home", () => {
   test("is the first screen and the first in the menu", async () => {
     host.reply("showTakings", takings());
     open("");
@@ -154,7 +155,6 @@ describe("the chart", () => {
     expect(screen.getByTestId("day").textContent).toMatch(/Today/);
   });
 
-  test("shows the day under the pointer", async () => {
   test("shows what was taken in other currencies on the chosen day", async () => {
     const days = await slider({ others: [inEuro(takings().main)] });
     expect(screen.getByTestId("day").textContent).toMatch(/Today: \$20\.00\s*\+ €20\.00\s*· 2 payments/);
@@ -164,6 +164,7 @@ describe("the chart", () => {
     expect(today?.textContent).toMatch(/Jan 12\s*\$20\.00\s*€20\.00\s*2/);
   });
 
+  test("shows the day under the pointer", async () => {
     const plot = (await slider()).parentElement!;
     plot.getBoundingClientRect = () => ({ left: 100, width: 300 }) as DOMRect;
     // jsdom has no pointer events with coordinates.
@@ -290,8 +291,17 @@ describe("the tasks", () => {
     expect(screen.queryByText(/No fresh rate/)).toBeNull();
   });
 
-  test("lead to the offers alone, whatever the list showed before", async () => {
+  test("lead to the one payout that waits for approval", async () => {
     host.reply("status", { ...calm, offersWaiting: 0, ownOffersWaiting: 1 });
+    host.reply("listPayouts", { items: [payout()], itemsCount: 1 });
+    open("#/home");
+    const review = await screen.findByRole<HTMLAnchorElement>("link", { name: "Review" });
+    await waitFor(() => expect(review.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
+    expect(host.askedFor("listPayouts").at(-1)).toMatchObject({ states: ["NEW"], limit: 1 });
+  });
+
+  test("lead to the offers alone, whatever the list showed before", async () => {
+    host.reply("status", { ...calm, offersWaiting: 1, ownOffersWaiting: 1 });
     open("#/home");
     await fireEvent.click(await screen.findByRole("link", { name: "Review" }));
     window.dispatchEvent(new HashChangeEvent("hashchange"));

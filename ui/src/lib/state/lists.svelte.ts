@@ -53,6 +53,9 @@ export const allPayments = (): PaymentsNarrowed => ({
   label: "",
 });
 
+/** The filter that shows the payouts to approve. */
+export const offersToApprove = (): Narrowed<PayoutState> => ({ ...everything(), wanted: "NEW" });
+
 interface Lists {
   payments: PaymentsNarrowed;
   payouts: Narrowed<PayoutState>;

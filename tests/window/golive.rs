@@ -127,6 +127,8 @@ fn the_wallets_page_shows_the_balance_after_a_payment() {
             (shown == format!("{balance} BTC")).then_some(())
         })
         .await;
+        let folded = "//summary[contains(., 'in another program')]";
+        app.waits_for(folded).await.click().await.unwrap();
         app.clicks("Show the descriptors").await;
         let descriptors = tillgate(data.path(), &["wallet", "descriptor"]);
         let (_, checksum) = descriptors["external"].as_str().unwrap().split_once('#').unwrap();

@@ -114,7 +114,7 @@ fn a_reversed_payment_is_announced_until_it_is_dismissed() {
 
         app.clicks("Decide what to do").await;
         app.clicks("Dismiss").await;
-        app.sees("The 0.00015385 BTC were taken back").await;
+        app.sees("The 15,385 sat were taken back").await;
         app.sees("No shop is notified").await;
         app.types_labelled("Why", "goods came back").await;
         app.clicks_in_dialog("Dismiss").await;

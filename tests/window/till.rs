@@ -16,7 +16,7 @@ fn a_sale_at_the_till_is_made_by_keyboard_alone() {
         app.presses("t").await;
         app.waits_for("//output[@data-total]").await;
         app.presses("4,5").await;
-        app.waits_for("//button[normalize-space()='Charge 4.50 USD'][not(@disabled)]").await;
+        app.waits_for("//button[normalize-space()='Charge $4.50'][not(@disabled)]").await;
         app.presses(ENTER).await;
         app.sees("Scan the code with your Bitcoin wallet.").await;
         let drawn = "const qr = document.querySelector('dialog img');\
@@ -47,7 +47,7 @@ fn a_sale_that_waits_stays_in_sight_until_it_is_paid() {
         app.clicks("Till").await;
         app.waits_for("//output[@data-total]").await;
         app.presses("4,5").await;
-        app.clicks("Charge 4.50 USD").await;
+        app.clicks("Charge $4.50").await;
         app.clicks("Let the simulated customer pay").await;
         app.waits_for("//dialog[@open]//h1[normalize-space()='Received, please wait']").await;
         app.clicks("New sale").await;
@@ -92,7 +92,7 @@ fn a_sale_is_shown_on_a_second_display_while_the_panel_shows_something_else() {
                 .await
                 .unwrap();
         }
-        app.clicks("Charge 12.50 USD").await;
+        app.clicks("Charge $12.50").await;
         app.sees("The customer sees this sale").await;
         app.clicks("Payments").await;
         let row = "//tr[contains(., '12.50')]//a";
@@ -134,13 +134,14 @@ fn the_shops_name_and_logo_are_chosen_in_the_window_and_shown_to_the_customer() 
 
             app.clicks("Till").await;
             app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
-            app.clicks("Charge 7.00 USD").await;
+            app.clicks("Charge $7.00").await;
             app.waits_for("//dialog[@data-sale]//p[contains(., 'Merchant Bakery')]/img").await;
             let drawn = "const logo = document.querySelector('dialog .shop img');
                      return logo.naturalWidth === 300 && logo.naturalHeight === 200;";
             until("the logo is drawn", async || (app.script(drawn).await == true).then_some(()))
                 .await;
             app.clicks_in_dialog("Cancel sale").await;
+            app.clicks_in_dialog("Cancel payment").await;
             app.waits_for("//output[@data-total]").await;
             quits(&app, data.path()).await;
         },
@@ -170,9 +171,10 @@ fn a_sale_is_cancelled_after_the_customer_left() {
         let app = App::start(data.path()).await;
         app.clicks("Till").await;
         app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
-        app.clicks("Charge 7.00 USD").await;
+        app.clicks("Charge $7.00").await;
         app.sees("Scan the code with your Bitcoin wallet.").await;
         app.clicks_in_dialog("Cancel sale").await;
+        app.clicks_in_dialog("Cancel payment").await;
         app.waits_for("//output[@data-total][normalize-space()='0.00']").await;
         let payment = &tillgate(data.path(), &["payments", "list"])["items"][0];
         assert_eq!(payment["isCancelled"], true);

@@ -52,7 +52,7 @@ describe("anomalies", () => {
     open("#/anomalies");
     await fireEvent.click(await screen.findByRole("button", { name: /Dismiss/ }));
     const dialog = await screen.findByRole("dialog", {
-      name: "Dismiss this for order-7 (10.00 USD)?",
+      name: "Dismiss this for order-7 ($10.00)?",
     });
     expect(dialog.textContent).toContain(said);
     expect(dialog.textContent).toContain("No shop is notified");
@@ -111,32 +111,32 @@ describe("the inbox", () => {
   test.each<[Partial<Parameters<typeof anomaly>[0]>, string, string[]]>([
     [
       { anomalyType: "LATE_PAYMENT" },
-      "Coins for order “order-7” (price 10.00 USD) came after the payment had closed.",
+      "Coins for order “order-7” (price $10.00) came after the payment had closed.",
       ["Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "LATE_PAYMENT", acceptance: acceptance({ short: null }) },
-      "Coins for order “order-7” (price 10.00 USD) came after the payment had closed.",
+      "Coins for order “order-7” (price $10.00) came after the payment had closed.",
       ["Accept the coins…", "Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "LATE_PAYMENT", cameInTime: true },
-      "Coins for order “order-7” (price 10.00 USD) arrived in time, but were seen too late.",
+      "Coins for order “order-7” (price $10.00) arrived in time, but were seen too late.",
       ["Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "UNDERPAYMENT", acceptance: acceptance() },
-      "Only 5.00 of 10.00 USD came for order “order-7” before the payment closed.",
+      "Only $5.00 of $10.00 came for order “order-7” before the payment closed.",
       ["Refund…", "Accept the coins…", "Dismiss…"],
     ],
     [
       { anomalyType: "OVERPAYMENT", merchantTransactionId: "" },
-      "The customer paid 5.00 USD too much for the payment of 10.00 USD.",
+      "The customer paid $5.00 too much for the payment of $10.00.",
       ["Refund…", "Dismiss…"],
     ],
     [
       { anomalyType: "REVERSED_PAYMENT" },
-      "The coins for order “order-7” (price 10.00 USD) were taken back. It is no longer paid: ask the customer to pay again.",
+      "The coins for order “order-7” (price $10.00) were taken back. It is no longer paid: ask the customer to pay again.",
       ["Dismiss…"],
     ],
   ])("says what happened and recommends the first button: %o", async (over, sentence, buttons) => {
@@ -160,17 +160,26 @@ describe("the inbox", () => {
     host.reply("listAnomalies", { items: [reversed, covered], itemsCount: 2 });
     open("#/anomalies");
     const [lost] = await screen.findAllByText("lost");
-    expect(lost?.parentElement?.textContent).toMatch(/lost\s+5\.00 USD/);
+    expect(lost?.parentElement?.textContent).toMatch(/lost\s+\$5\.00/);
     expect(screen.queryByText("now worth")).toBeNull();
     const suggested = [...document.querySelectorAll("main li button.primary")];
     expect(suggested.map((button) => button.textContent)).toEqual(["Accept the coins…"]);
   });
 
+  test("shows one worth where two differ by their rounding alone", async () => {
+    const worth = { minor: 1649, text: "16.49", shown: "16.49", currency: "USD" };
+    const worthToday = { ...worth, minor: 1650, text: "16.50", shown: "16.50" };
+    host.reply("listAnomalies", { items: [anomaly({ worth, worthToday })], itemsCount: 1 });
+    open("#/anomalies");
+    expect(await screen.findByText("$16.49", { selector: "b" })).toBeTruthy();
+    expect(screen.queryByText(/16\.50/)).toBeNull();
+  });
+
   test("shows what open coins are worth today, and others' worth then", async () => {
     host.reply("listAnomalies", { items: [extra, refunded], itemsCount: 2 });
     open("#/anomalies");
-    expect((await screen.findByText("5.20 USD")).closest("dd")?.textContent).toContain("now worth");
-    expect(screen.getByText(/5\.00 USD/, { selector: "dd" }).closest("dd")?.textContent).toContain("then");
+    expect((await screen.findByText("$5.20")).closest("dd")?.textContent).toContain("now worth");
+    expect(screen.getByText("$5.00", { selector: "dd span" }).closest("dd")?.textContent).toContain("then");
   });
 
   test("is walked through by j and k, and Enter presses the first button", async () => {

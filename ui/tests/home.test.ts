@@ -1,12 +1,13 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test, vi } from "vitest";
-import type { ShowTakings, StatusView, WarningKind } from "../src/lib/bindings";
+import type { CurrencyTakings, ShowTakings, StatusView, TakingsView, WarningKind } from "../src/lib/bindings";
 import { daysOf, type Period, localDays } from "../src/lib/days";
 import { tasksOf } from "../src/lib/tasks";
 import {
   delivery,
   payment,
   paymentsPage,
+  payout,
   production,
   status,
   takings,
@@ -23,6 +24,10 @@ vi.hoisted(() => vi.stubEnv("TZ", "Europe/Vienna"));
 /** A test environment in which nothing waits for a person. */
 const calm: StatusView = { ...status, currencies: ["USD"], openAnomalies: 0 };
 
+/** The same takings in euro. */
+const inEuro = (takings: CurrencyTakings) =>
+  JSON.parse(JSON.stringify(takings).replaceAll("USD", "EUR")) as CurrencyTakings;
+
 describe("home", () => {
   test("is the first screen and the first in the menu", async () => {
     host.reply("showTakings", takings());
@@ -38,15 +43,13 @@ describe("home", () => {
     host.reply("showTakings", takings());
     open("#/home");
     const figures = within(await screen.findByRole("region", { name: "Takings" }));
-    expect(figures.getByText("Takings today").parentElement?.textContent).toMatch(
-      /20\.00 USD.*0\.00040000 BTC · 1 payment/,
-    );
-    expect(figures.getByText("Yesterday").parentElement?.textContent).toContain("40.00 USD");
-    expect(figures.getByText("This week").parentElement?.textContent).toContain("60.00 USD");
+    expect(figures.getByText("Takings today").parentElement?.textContent).toMatch(/\$20\.00.*1 payment/);
+    expect(figures.getByText("Yesterday").parentElement?.textContent).toContain("$40.00");
+    expect(figures.getByText("This week").parentElement?.textContent).toContain("$60.00");
     expect(figures.getByText("This week").parentElement?.textContent).toMatch(/since \w+, \w+ \d+/);
     expect(figures.getByText("Last week").parentElement?.textContent).toMatch(/\w+ \d+\s–\s(\w+ )?\d+/);
     expect(figures.getByText("Last 30 days").parentElement?.textContent).toMatch(/since \w+, \w+ \d+/);
-    expect(figures.getByText("Last week").parentElement?.textContent).toContain("0.00 USD");
+    expect(figures.getByText("Last week").parentElement?.textContent).toContain("$0.00");
     expect(figures.queryByRole("table")).toBeNull();
   });
 
@@ -57,13 +60,23 @@ describe("home", () => {
     expect(host.askedFor("showTakings").at(-1)).toMatchObject({ bounds: localDays(now).bounds });
   });
 
-  test("shows takings in other currencies apart", async () => {
-    const all = takingsSum(7);
-    const eur = { ...takings().main, currency: "EUR", all };
-    host.reply("showTakings", takings({ others: [eur] }));
+  test("shows sums in other currencies beside the one in the main currency", async () => {
+    host.reply("showTakings", takings({ others: [inEuro(takings().main)] }));
     open("#/home");
-    const others = within(await screen.findByRole("table", { name: "Takings in other currencies" }));
-    expect(others.getByRole("row", { name: "EUR 20.00 40.00 60.00 0.00 7.00" })).toBeTruthy();
+    const figures = within(await screen.findByRole("region", { name: "Takings" }));
+    const told = (name: string) => figures.getByText(name).parentElement?.textContent;
+    expect(told("Takings today")).toMatch(/\$20\.00.*\+ €20\.00.*2 payments/);
+    expect(told("Yesterday")).toMatch(/\$40\.00.*\+ €40\.00/);
+    // Nothing was taken in the last week, so no euro stands beside it.
+    expect(told("Last week")).not.toContain("€");
+  });
+
+  test("shows Bitcoin only to a person who points at a sum", async () => {
+    host.reply("showTakings", takings());
+    open("#/home");
+    const figures = await screen.findByRole("region", { name: "Takings" });
+    expect(figures.textContent).not.toMatch(/BTC|sat/);
+    expect(within(figures).getByText("$40.00").title).toBe("80,000 sat");
   });
 
   test("leads a shop without payments to its first one", async () => {
@@ -79,11 +92,11 @@ describe("home", () => {
     const weekChange = { minor: -3500, text: "-35.00", shown: "-35.00", currency: "USD" };
     host.reply("showTakings", takings({ main: { ...takings().main, weekChange } }));
     open("#/home");
-    expect(await screen.findByText("35.00 less than last week until Monday")).toBeTruthy();
+    expect(await screen.findByText("$35.00 less than last week until Monday")).toBeTruthy();
     const more = { ...weekChange, minor: 3500, text: "35.00", shown: "35.00" };
     host.reply("showTakings", takings({ main: { ...takings().main, weekChange: more } }));
     host.emit("changed");
-    expect(await screen.findByText("35.00 more than last week until Monday")).toBeTruthy();
+    expect(await screen.findByText("$35.00 more than last week until Monday")).toBeTruthy();
   });
 
   test("compares each period with the one before, in percent", async () => {
@@ -126,22 +139,29 @@ describe("home", () => {
 });
 
 describe("the chart", () => {
-  async function slider() {
-    host.reply("showTakings", takings());
+  async function slider(over: Partial<TakingsView> = {}) {
+    host.reply("showTakings", takings(over));
     open("#/home");
     return screen.findByRole<HTMLInputElement>("slider", { name: "Takings of a day" });
   }
 
   test("shows and reads out the day that the keyboard chooses", async () => {
     const days = await slider();
-    expect(screen.getByTestId("day").textContent).toMatch(/Today: 20\.00 USD/);
+    expect(screen.getByTestId("day").textContent).toMatch(/Today: \$20\.00/);
     await fireEvent.input(days, { target: { value: "28" } });
-    expect(screen.getByTestId("day").textContent).toMatch(/Jan 11: 40\.00 USD 0\.00080000 BTC · 2 payments/);
-    expect(days.getAttribute("aria-valuetext")).toBe(
-      "Sunday, January 11: 40.00 USD, 0.00080000 BTC, 2 payments",
-    );
+    expect(screen.getByTestId("day").textContent).toMatch(/Jan 11: \$40\.00 · 2 payments/);
+    expect(days.getAttribute("aria-valuetext")).toBe("Sunday, January 11: $40.00, 2 payments");
     await fireEvent.blur(days);
     expect(screen.getByTestId("day").textContent).toMatch(/Today/);
+  });
+
+  test("shows what was taken in other currencies on the chosen day", async () => {
+    const days = await slider({ others: [inEuro(takings().main)] });
+    expect(screen.getByTestId("day").textContent).toMatch(/Today: \$20\.00\s*\+ €20\.00\s*· 2 payments/);
+    expect(days.getAttribute("aria-valuetext")).toMatch(/\$20\.00 \+ €20\.00, 2 payments/);
+    await fireEvent.click(screen.getByText("Show as a table"));
+    const [, today] = screen.getAllByRole("row");
+    expect(today?.textContent).toMatch(/Jan 12\s*\$20\.00\s*€20\.00\s*2/);
   });
 
   test("shows the day under the pointer", async () => {
@@ -187,7 +207,7 @@ describe("the chart", () => {
     await fireEvent.click(screen.getByText("Show as a table"));
     const rows = within(screen.getByRole("table")).getAllByRole("row");
     expect(rows).toHaveLength(8);
-    expect(rows[1]?.textContent).toMatch(/Jan 12.*20\.00.*0\.00040000.*1/s);
+    expect(rows[1]?.textContent).toMatch(/Jan 12.*20\.00.*1/s);
   });
 });
 
@@ -271,8 +291,17 @@ describe("the tasks", () => {
     expect(screen.queryByText(/No fresh rate/)).toBeNull();
   });
 
-  test("lead to the offers alone, whatever the list showed before", async () => {
+  test("lead to the one payout that waits for approval", async () => {
     host.reply("status", { ...calm, offersWaiting: 0, ownOffersWaiting: 1 });
+    host.reply("listPayouts", { items: [payout()], itemsCount: 1 });
+    open("#/home");
+    const review = await screen.findByRole<HTMLAnchorElement>("link", { name: "Review" });
+    await waitFor(() => expect(review.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
+    expect(host.askedFor("listPayouts").at(-1)).toMatchObject({ states: ["NEW"], limit: 1 });
+  });
+
+  test("lead to the offers alone, whatever the list showed before", async () => {
+    host.reply("status", { ...calm, offersWaiting: 1, ownOffersWaiting: 1 });
     open("#/home");
     await fireEvent.click(await screen.findByRole("link", { name: "Review" }));
     window.dispatchEvent(new HashChangeEvent("hashchange"));

@@ -51,20 +51,20 @@ describe("the news", () => {
       "CONFIRMED",
       "bad",
       "Stop: the customer is taking the money back",
-      "Another transaction spends the 22.50 EUR for order “1003”. Hand over nothing.",
+      "Another transaction spends the €22.50 for order “1003”. Hand over nothing.",
     ],
     [
       false,
       "CONFIRMED",
       "good",
-      "22.50 EUR is paid again",
+      "€22.50 is paid again",
       "No other transaction spends the coins for order “1003” any more.",
     ],
     [
       false,
       "INVALID",
       "bad",
-      "The customer took 22.50 EUR back",
+      "The customer took €22.50 back",
       "Another transaction spent the coins for order “1003”.",
     ],
   ])("tell of an attack until it is over: %s %s", async (stop, state, tone, title, body) => {
@@ -98,7 +98,7 @@ describe("the news", () => {
     await fireEvent.click(await screen.findByRole("button", { name: /News.*2.*not seen/ }));
     const dialog = await screen.findByRole("dialog", { name: "News" });
     expect(within(dialog).getAllByRole("listitem")).toHaveLength(2);
-    await fireEvent.click(within(dialog).getByRole("button", { name: /22.50 EUR received/ }));
+    await fireEvent.click(within(dialog).getByRole("button", { name: /€22.50 received/ }));
     expect(location.hash).toBe(`#/test/payment/${"p".repeat(40)}`);
     expect(screen.getByRole("button", { name: "News" })).toBeTruthy();
   });
@@ -135,14 +135,14 @@ describe("an event in words", () => {
 
   test("names the price of an order without a reference", () => {
     const { body } = wordsOf({ event: "withdrawn", order: order("10.00", "") });
-    expect(body).toBe("The coins for the payment of 10.00 EUR were withdrawn before a block held them.");
+    expect(body).toBe("The coins for the payment of €10.00 were withdrawn before a block held them.");
   });
 
   test("calls a payment paid once it is confirmed", () => {
     const title = (state: "UNCONFIRMED" | "CONFIRMED", stop = false) =>
       wordsOf({ event: "paid", state, stop, order: order("10.00") }).title;
-    expect(title("UNCONFIRMED")).toBe("10.00 EUR sent, not confirmed yet");
-    expect(title("CONFIRMED")).toBe("10.00 EUR received");
+    expect(title("UNCONFIRMED")).toBe("€10.00 sent, not confirmed yet");
+    expect(title("CONFIRMED")).toBe("€10.00 received");
     expect(title("CONFIRMED", true), "while its coins are being taken back").toBe(title("UNCONFIRMED"));
   });
 });
@@ -155,8 +155,8 @@ describe("the notifications of the desktop", () => {
   test("begin with the environment, and lead to the record", () => {
     expect(notes(requested("cd34"), event({ kind: "shop", event: server, paymentId: null }))).toEqual([
       {
-        title: "Production: webshop asks for a payout of 0.00100000 BTC",
-        body: "It is 60.00 EUR to bc1q. Open Tillgate to approve or reject it.",
+        title: "Production: webshop asks for a payout of €60.00",
+        body: "It is 0.00100000 BTC to bc1q. Open Tillgate to approve or reject it.",
         screen: "payout/cd34",
       },
       {
@@ -187,6 +187,6 @@ describe("the notifications of the desktop", () => {
     const told = JSON.stringify({ environment: "test", news: [requested("cd34")], noBackup: false });
     host.emit("news", told);
     expect(host.actsIn).toContain("notify test");
-    expect(host.fields.at(-1)).toMatchObject({ title: "Test: webshop asks for a payout of 0.00100000 BTC" });
+    expect(host.fields.at(-1)).toMatchObject({ title: "Test: webshop asks for a payout of €60.00" });
   });
 });

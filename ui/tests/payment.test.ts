@@ -108,9 +108,9 @@ describe("a payment", () => {
   });
 
   test.each<[RegExp, string]>([
-    [/Pay exactly/, "The customer sent 1 transaction for order-7 (10.00 USD). Mine 1 block to confirm."],
-    [/Pay a part/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
-    [/Pay too much/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
+    [/Pay exactly/, "The customer sent 1 transaction for order-7 ($10.00). Mine 1 block to confirm."],
+    [/Pay a part/, "The customer sent 1 transaction for order-7 ($10.00)."],
+    [/Pay too much/, "The customer sent 1 transaction for order-7 ($10.00)."],
   ])("only a payment of the price is said to need a block: %s", async (name, said) => {
     host.reply("showPayment", payment());
     host.reply("sandbox", { btcTxIds: ["c".repeat(64)] });
@@ -184,7 +184,7 @@ describe("a payment", () => {
     open(href);
     await fireEvent.click(await screen.findByRole("button", { name: /Accept the coins that came/ }));
     const dialog = await screen.findByRole("dialog", {
-      name: "Treat order-7 as paid, 5.00 USD short?",
+      name: "Treat order-7 as paid, $5.00 short?",
     });
     expect(dialog.textContent).toContain("The shop is notified");
     expect(host.askedFor("acceptPayment")).toHaveLength(0);
@@ -205,8 +205,8 @@ describe("a payment", () => {
       payment({ state: "EXPIRED", paid: fewer, acceptance: acceptance({ coins: fewer }) }),
     );
     host.emit("changed");
-    await screen.findByText("0.00000010 BTC");
-    expect(dialog.textContent).toContain("0.00007787 BTC");
+    await screen.findByText("10 sat");
+    expect(dialog.textContent).toContain("7,787 sat");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Accept the coins" }));
     await waitFor(() => expect(host.askedFor("acceptPayment")).toMatchObject([{ agreedSats: 7787 }]));
   });

@@ -52,10 +52,10 @@ describe("approving a payout", () => {
     expect(address?.textContent).toBe(ADDRESS);
     for (const sum of [
       "0.01000000 BTC",
-      "642.10 USD",
+      "$642.10",
       "0.00000282 BTC",
       "0.01000282 BTC",
-      "642.29 USD",
+      "$642.29",
       "0.99000000 BTC",
     ]) {
       expect(dialog.textContent).toContain(sum);

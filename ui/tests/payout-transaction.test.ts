@@ -27,16 +27,14 @@ describe("a payout's transaction", () => {
     const replacement = version({ feeRate: "12.00" });
     host.reply("bumpPayout", { ...sent(), replacement, isLeast: false, refusal: null });
     const dialog = await asks(/^Pay a higher fee/);
-    await waitFor(() => expect(dialog.textContent).toContain("0.00000564 BTC (0.37 USD), 4.00 sat/vB"));
+    await waitFor(() => expect(dialog.textContent).toContain("564 sat ($0.37), 4.00 sat/vB"));
     host.reply(
       "estimateBump",
       bumpEstimate({ fee: { sats: 1692, text: "0.00001692", shown: "0.00001692" }, feeRate: "12.00" }),
     );
     await fireEvent.click(within(dialog).getByRole("radio", { name: /A rate of your own/ }));
     await fireEvent.input(within(dialog).getByRole("spinbutton"), { target: { value: "12" } });
-    await fireEvent.click(
-      await within(dialog).findByRole("button", { name: "Pay 0.00001692 BTC as the fee" }),
-    );
+    await fireEvent.click(await within(dialog).findByRole("button", { name: "Pay 1,692 sat as the fee" }));
     await waitFor(() =>
       expect(host.askedFor("bumpPayout")).toMatchObject([{ feeRate: 12, force: false, feeAtMostSats: 1692 }]),
     );
@@ -129,9 +127,9 @@ describe("a payout without a fee rate", () => {
     const dialog = await asks(/^Send it at your own fee rate/);
     await fireEvent.input(within(dialog).getByRole("spinbutton"), { target: { value: "7" } });
     const act = await within(dialog).findByRole("button", {
-      name: "Send it, and pay 0.00000987 BTC as the fee",
+      name: "Send it, and pay 987 sat as the fee",
     });
-    expect(dialog.textContent).toContain("0.00000987 BTC (0.64 USD), 7.00");
+    expect(dialog.textContent).toContain("987 sat ($0.64), 7.00");
     await fireEvent.click(act);
     await waitFor(() =>
       expect(host.askedFor("sendPayout")).toMatchObject([{ feeRate: 7, force: false, feeAtMostSats: 987 }]),

@@ -106,8 +106,8 @@ describe("cancelling a payout", () => {
     const dialog = await asks(/^Cancel payout/);
     const heading = within(dialog).getByRole("heading");
     await waitFor(() => expect(heading.textContent).toBe("Cancel 2 payouts?"));
-    expect(dialog.textContent).toContain("a fee of 0.00000410 BTC");
-    expect(dialog.textContent).toContain("0.00005000 BTC");
+    expect(dialog.textContent).toContain("a fee of 410 sat");
+    expect(dialog.textContent).toContain("5,000 sat");
     expect(dialog.textContent).toContain("0.01000000 BTC");
     expect(dialog.textContent).toMatch(/We'll\s+know\s+in\s+about\s+an\s+hour/);
     expect(dialog.textContent).toContain("the payouts go through");

@@ -59,9 +59,9 @@ describe("the list of payouts", () => {
     await waitFor(() => expect(host.askedFor("listPayouts")).toHaveLength(1));
     expect(await screen.findByText("Reading…")).toBeTruthy();
     expect(screen.queryByRole("meter")).toBeNull();
-    expect(screen.queryByText("0.01000000")).toBeNull();
+    expect(screen.queryByText("$642.10")).toBeNull();
     answer(limits);
-    expect(await screen.findByText("0.01000000")).toBeTruthy();
+    expect(await screen.findByText("$642.10")).toBeTruthy();
     expect(screen.getByRole("meter")).toBeTruthy();
   });
 
@@ -341,7 +341,7 @@ describe("a refund", () => {
     open("#/anomalies");
     await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
     const dialog = await screen.findByRole("dialog", {
-      name: "Refund 0.00007787 BTC for order-7?",
+      name: "Refund 7,787 sat for order-7?",
     });
     await fireEvent.input(within(dialog).getByLabelText("The customer's address"), {
       target: { value: ADDRESS },

@@ -66,7 +66,7 @@ describe("the keypad", () => {
     await opened();
     await types("1", "2", ",", "5", "7", "Backspace", "5", "9");
     expect(total()).toBe("12.55");
-    expect(screen.getByRole("button", { name: "Charge 12.55 USD" })).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Charge $12.55" })).toBeTruthy();
     await types("Enter");
     await waitFor(() => expect(charged()).toMatchObject([{ currency: "USD", tip: "", message: "" }]));
     expect(chargedLines()).toEqual(["1 × amount 12.55"]);
@@ -119,7 +119,7 @@ describe("the keypad", () => {
     expect(total()).toBe("5");
     expect(charged()).toHaveLength(1);
     answer();
-    expect(await screen.findByRole("dialog", { name: /10.00\s+USD/ })).toBeTruthy();
+    expect(await screen.findByRole("dialog", { name: /\$10.00/ })).toBeTruthy();
   });
 
   test("knows a currency without decimals", async () => {
@@ -228,7 +228,7 @@ describe("products and tips", () => {
     sells(product("Espresso", "2.50"), product("Cake", "4.90"));
     await opened();
     await fireEvent.click(await screen.findByRole("button", { name: /Espresso/ }));
-    await fireEvent.click(screen.getByRole("button", { name: /Espresso 2.50/ }));
+    await fireEvent.click(screen.getByRole("button", { name: /Espresso \$2.50/ }));
     await fireEvent.click(screen.getByRole("button", { name: /Cake/ }));
     await types("1");
     await fireEvent.click(screen.getByLabelText("10 %"));
@@ -261,7 +261,7 @@ describe("products and tips", () => {
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Done" }).disabled).toBe(true);
     await fireEvent.input(screen.getByLabelText(/Tax in percent/), { target: { value: "7,7" } });
     await fireEvent.click(screen.getByRole("button", { name: "Done" }));
-    await fireEvent.click(await screen.findByRole("button", { name: /Tea 3.00/ }));
+    await fireEvent.click(await screen.findByRole("button", { name: /Tea \$3.00/ }));
     expect(total()).toBe("3.00");
     expect(host.askedFor("saveProducts")).toMatchObject([
       { products: [{ name: "Tea", price: "3", currency: "USD", taxPerMille: 77, color: "" }] },
@@ -285,7 +285,7 @@ describe("products and tips", () => {
     );
     expect(saved()).toEqual(["Cake", "Tea", "Saft"]);
     await fireEvent.click(screen.getByRole("button", { name: "Discard the changes" }));
-    expect(screen.getByRole("button", { name: /Tea 3.00/ })).toBeTruthy();
+    expect(screen.getByRole("button", { name: /Tea \$3.00/ })).toBeTruthy();
   });
 
   test("are ordered by the keyboard", async () => {
@@ -343,13 +343,13 @@ describe("the customer's view", () => {
   async function charges() {
     await opened();
     await types("1", "0", "Enter");
-    return screen.findByRole("dialog", { name: /10.00\s+USD/ });
+    return screen.findByRole("dialog", { name: /\$10.00/ });
   }
 
   test("asks for the price in both moneys, and goes back by Esc", async () => {
     const dialog = await charges();
-    expect(within(dialog).getByAltText("QR code to pay 10.00 USD")).toBeTruthy();
-    expect(dialog.textContent).toContain("0.00015574 BTC");
+    expect(within(dialog).getByAltText("QR code to pay $10.00")).toBeTruthy();
+    expect(dialog.textContent).toContain("15,574 sat");
     expect(dialog.textContent).toContain("webshop");
     expect(dialog.textContent).toContain("Test: these coins are worth nothing");
     expect(readTold("test").paymentId).toBe(ID);
@@ -359,11 +359,36 @@ describe("the customer's view", () => {
     expect(readTold("test").paymentId).toBeNull();
   });
 
+  test("a sale is cancelled after the till has asked once", async () => {
+    host.reply("cancelPayment", payment({ isCancelled: true }));
+    const dialog = within(await charges());
+    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale…" }));
+    const asks = await screen.findByRole("dialog", { name: "Cancel order-7 ($10.00)?" });
+    expect(host.askedFor("cancelPayment")).toEqual([]);
+    await fireEvent.click(within(asks).getByRole("button", { name: "Keep it" }));
+    await waitFor(() => expect(screen.queryByRole("dialog", { name: /^Cancel/ })).toBeNull());
+    expect(host.askedFor("cancelPayment")).toEqual([]);
+    await fireEvent.click(dialog.getByRole("button", { name: "Cancel sale…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Cancel payment" }));
+    await waitFor(() => expect(host.askedFor("cancelPayment")).toMatchObject([{ paymentId: ID }]));
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  });
+
+  test("the till no longer asks to cancel a sale that is paid meanwhile", async () => {
+    const dialog = within(await charges());
+    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale…" }));
+    expect(await screen.findByRole("dialog", { name: /^Cancel/ })).toBeTruthy();
+    host.reply("showPayment", payment({ state: "UNCONFIRMED" }));
+    host.emit("changed");
+    await waitFor(() => expect(screen.queryByRole("dialog", { name: /^Cancel/ })).toBeNull());
+  });
+
   test("a late answer to a cancellation does not end the next sale", async () => {
     let answer = () => {};
     host.reply("cancelPayment", () => new Promise((done) => (answer = () => done(payment()))));
     const dialog = within(await charges());
-    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale" }));
+    await fireEvent.click(await dialog.findByRole("button", { name: "Cancel sale…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Cancel payment" }));
     await fireEvent.click(dialog.getByRole("button", { name: "New sale" }));
     host.reply("createSale", payment({ paymentId: "n".repeat(40) }));
     await types("1", "0", "Enter");
@@ -389,8 +414,8 @@ describe("the customer's view", () => {
     host.reply("showPayment", payment({ state: "UNDERPAID", paidWorth: came, differenceWorth: missing }));
     host.emit("changed");
     await within(dialog).findByText("Still missing");
-    expect(within(dialog).getByAltText("QR code to pay 4.00 USD")).toBeTruthy();
-    expect(dialog.textContent).toContain("6.00 USD received.");
+    expect(within(dialog).getByAltText("QR code to pay $4.00")).toBeTruthy();
+    expect(dialog.textContent).toContain("$6.00 received.");
   });
 
   test("says that a payment without confirmations waits for the network", async () => {
@@ -532,7 +557,7 @@ describe("the sales that wait", () => {
   const chip = () => screen.getByRole("button", { name: /^No\. 12/ });
 
   test.each([
-    [{ state: "UNDERPAID" }, /^10.00 USD missing, .* left$/, "bad"],
+    [{ state: "UNDERPAID" }, /^\$10.00 missing, .* left$/, "bad"],
     [{ state: "UNCONFIRMED" }, "Received, block 0 of 1", "wait"],
     [{ state: "UNCONFIRMED", confirmationsWanted: 0 }, "Received, being checked", "wait"],
     [{ state: "CONFIRMED" }, "Paid", "good"],

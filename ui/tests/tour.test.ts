@@ -54,7 +54,7 @@ describe("the tour", () => {
     await press("Next");
     host.reply("requestPayout", payout({ state: "QUEUED" }));
     host.reply("showPayout", payout({ state: "SENT", confirmations: 1 }));
-    await press("Pay out 0.00010000 BTC");
+    await press("Pay out 10,000 sat");
     expect(host.askedFor("requestPayout")).toMatchObject([{ address: "bcrt1qcustomer", approve: true }]);
     await press("Open the till");
     expect(location.hash).toBe("#/test/till");

@@ -1,4 +1,4 @@
-import { fireEvent, screen, waitFor } from "@testing-library/svelte";
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import { backup, backups, restoring, status, wallet, telling } from "./fixture";
 import { host, open } from "./panel";
@@ -6,16 +6,35 @@ import { host, open } from "./panel";
 const sum = (name: string) => document.querySelector(`[data-sum="${name}"]`);
 
 describe("the wallet", () => {
-  test("shows each sum separately, right-aligned", async () => {
+  test("shows one balance in the shop's currency, and its parts in one bar", async () => {
     open("#/test/wallet");
-    await screen.findByRole("table", { name: "Sums of the wallet" });
+    const balance = await screen.findByRole("region", { name: "Balance" });
+    expect(balance.querySelector(".worth")?.textContent).toBe("$97,500.00");
     expect(sum("balance")?.textContent).toBe("1.50000000 BTC");
     expect(sum("spendable")?.textContent).toBe("1.40000000 BTC");
     expect(sum("locked")?.textContent).toBe("0.10000000 BTC");
-    expect(sum("pending")?.textContent).toBe("0.00007787 BTC");
+    expect(sum("pending")?.textContent).toBe("7,787 sat");
     expect(sum("immature")).toBeNull();
-    expect(screen.getByText("97,500.00 USD today")).toBeTruthy();
-    expect(sum("balance")?.closest("td")?.className).toContain("number");
+    const parts = [...balance.querySelectorAll<HTMLElement>(".bar span")];
+    expect(parts.map((part) => part.style.flexGrow)).toEqual(["140000000", "10000000", "7787"]);
+    expect(within(balance).getByText("About these sums").closest("details")?.open).toBe(false);
+  });
+
+  test("shows the balance in Bitcoin as large while there is no fresh rate", async () => {
+    host.reply("walletInfo", wallet({ balanceWorth: null }));
+    open("#/test/wallet");
+    await screen.findByText("No fresh rate now");
+    expect(sum("balance")?.className).toContain("worth");
+    expect(sum("balance")?.textContent).toBe("1.50000000 BTC");
+  });
+
+  test("folds the words about other programs, unless those would miss coins", async () => {
+    open("#/test/wallet");
+    const summary = await screen.findByText("If you ever open this wallet in another program");
+    expect(summary.closest("details")?.open).toBe(false);
+    host.reply("walletInfo", wallet({ longestUnused: 57, gapLimit: 58 }));
+    host.emit("changed");
+    await waitFor(() => expect(summary.closest("details")?.open).toBe(true));
   });
 
   test("says which gap limit another wallet's program needs", async () => {
@@ -66,7 +85,7 @@ describe("the wallet", () => {
   test("shows the rewards of a miner only if there are some", async () => {
     host.reply("walletInfo", wallet({ immature: { sats: 5, text: "0.00000005", shown: "0.00000005" } }));
     open("#/test/wallet");
-    expect(await screen.findByText("0.00000005 BTC")).toBeTruthy();
+    expect(await screen.findByText("5 sat")).toBeTruthy();
   });
 
   test("explains an empty wallet", async () => {

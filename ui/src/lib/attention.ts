@@ -1,6 +1,7 @@
 // The inbox “Needs attention”: what happened to an anomaly's coins, and which decision suits it best.
 import type { AnomalyItem } from "./bindings";
 import { plain } from "./format";
+import { money } from "./language/money";
 import { orderOf } from "./words";
 
 /** A decision about an anomaly. */
@@ -18,7 +19,7 @@ export function cut(reference: string): string {
 /** One sentence on what happened. */
 export function whatHappened(row: AnomalyItem): string {
   const order = row.merchantTransactionId
-    ? `order “${cut(row.merchantTransactionId)}” (price ${row.price.shown} ${row.price.currency})`
+    ? `order “${cut(row.merchantTransactionId)}” (price ${money(row.price)})`
     : orderOf(row);
   switch (row.anomalyType) {
     case "LATE_PAYMENT":
@@ -29,7 +30,7 @@ export function whatHappened(row: AnomalyItem): string {
       return `More coins came for ${order}, which was paid already.`;
     case "OVERPAYMENT": {
       // The coins are the surplus of a confirmed payment, but all coins of one that an overpayment made invalid.
-      const coins = `${row.worth.shown} ${row.worth.currency}`;
+      const coins = money(row.worth);
       return row.acceptance
         ? `Too much came for ${order}: ${coins}.`
         : `The customer paid ${coins} too much for ${order}.`;
@@ -38,7 +39,7 @@ export function whatHappened(row: AnomalyItem): string {
       if (!row.acceptance?.short) return `Too little came for ${order} before the payment closed.`;
       const { worth, price } = row.acceptance;
       const name = row.merchantTransactionId ? ` for order “${cut(row.merchantTransactionId)}”` : "";
-      return `Only ${worth.shown} of ${price.shown} ${price.currency} came${name} before the payment closed.`;
+      return `Only ${money(worth)} of ${money(price)} came${name} before the payment closed.`;
     }
     case "REVERSED_PAYMENT":
       return `The coins for ${order} were taken back. It is no longer paid: ask the customer to pay again.`;

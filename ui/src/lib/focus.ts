@@ -4,7 +4,8 @@ import { tick } from "svelte";
 /** Focuses the page's heading, because the button that opened a dialog may no longer exist when the dialog closes. */
 export async function goOnFromHeading(): Promise<void> {
   await tick();
-  const heading = document.querySelector<HTMLElement>("main h1");
+  // A record stands after its list.
+  const heading = [...document.querySelectorAll<HTMLElement>("main h1")].at(-1);
   heading?.setAttribute("tabindex", "-1");
   heading?.focus({ preventScroll: true });
 }

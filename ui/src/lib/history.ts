@@ -2,11 +2,12 @@
 import type { HistoryItem, PaymentView } from "./bindings";
 import { plural, plain } from "./format";
 import { btc } from "./state/unit.svelte";
+import { money } from "./language/money";
 
 /** A sentence on the creation of a payment. */
 export function creationWords(payment: Pick<PaymentView, "label" | "price" | "amount">): string {
   const { price, amount } = payment;
-  return `${plain(payment.label)} asked for ${price.shown} ${price.currency}, which is ${btc(amount)}.`;
+  return `${plain(payment.label)} asked for ${money(price)}, which is ${btc(amount)}.`;
 }
 
 /** A sentence on a change of a payment. */

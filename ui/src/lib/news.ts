@@ -3,6 +3,8 @@ import { cut } from "./attention";
 import type { NewsEvent, NewsItem, NewsKind, NewsOrder } from "./bindings";
 import { plain, plural } from "./format";
 import { hrefOf, type Route } from "./state/route.svelte";
+import { btc } from "./state/unit.svelte";
+import { money } from "./language/money";
 import { TAKING_BACK } from "./words";
 import { nameOf, type Environment } from "./state/environment.svelte";
 
@@ -17,8 +19,6 @@ export interface Words {
 /** A notification of the desktop. A click on it shows the screen. */
 export type Note = Words & { screen: string };
 
-const sum = ({ shown, currency }: { shown: string; currency: string }) => `${shown} ${currency}`;
-
 /** An event in the person's language. */
 export function wordsOf(event: NewsEvent): Words {
   switch (event.event) {
@@ -28,42 +28,44 @@ export function wordsOf(event: NewsEvent): Words {
       return attack(event);
     case "withdrawn":
       return {
-        title: `${sum(event.order.price)} withdrawn by the customer`,
+        title: `${money(event.order.price)} withdrawn by the customer`,
         body: `The coins for ${orderOf(event.order)} were withdrawn before a block held them.`,
       };
     case "reversed":
       return {
-        title: `A payment of ${sum(event.order.price)} was reversed`,
+        title: `A payment of ${money(event.order.price)} was reversed`,
         body: `The coins for ${orderOf(event.order)} were taken back.`,
       };
     case "anomaly":
       return {
-        title: event.open ? `${sum(event.worth)} needs a decision` : `${sum(event.worth)} needed a decision`,
+        title: event.open
+          ? `${money(event.worth)} needs a decision`
+          : `${money(event.worth)} needed a decision`,
         body: misfit(event),
       };
     case "answered": {
       const given = `The customer gave it for ${orderOf(event.order)}.`;
       return {
-        title: `An address for the refund of ${sum(event.order.price)}`,
+        title: `An address for the refund of ${money(event.order.price)}`,
         body: event.open ? `${given} Open Tillgate to send the refund.` : given,
       };
     }
     case "failed":
       return {
-        title: `A payout of ${sum(event.worth)} failed`,
+        title: `A payout of ${money(event.worth)} failed`,
         body: `Nothing more is sent to ${event.address}. Open Tillgate to see why.`,
       };
     case "requested": {
-      const asked = `It is ${sum(event.worth)} to ${event.address}.`;
+      const asked = `It is ${btc(event.amount)} to ${event.address}.`;
       return {
-        title: `${event.by} asks for a payout of ${event.amount.shown} BTC`,
+        title: `${event.by} asks for a payout of ${money(event.worth)}`,
         body: event.open ? `${asked} Open Tillgate to approve or reject it.` : asked,
       };
     }
     case "approved":
       return {
-        title: `${event.amount.shown} BTC were approved by an API key`,
-        body: `${event.by} approved a payout of ${sum(event.worth)} to ${event.address}. If that was wrong, open Tillgate and cancel the payout.`,
+        title: `A payout of ${money(event.worth)} was approved by an API key`,
+        body: `${event.by} approved ${btc(event.amount)} to ${event.address}. If that was wrong, open Tillgate and cancel the payout.`,
       };
     case "server":
       return {
@@ -80,16 +82,16 @@ function attack({ order, state, stop }: Attack): Words {
   if (stop) {
     return {
       title: TAKING_BACK,
-      body: `Another transaction spends the ${sum(order.price)} for ${orderOf(order)}. Hand over nothing.`,
+      body: `Another transaction spends the ${money(order.price)} for ${orderOf(order)}. Hand over nothing.`,
     };
   }
   return state === "CONFIRMED"
     ? {
-        title: `${sum(order.price)} is paid again`,
+        title: `${money(order.price)} is paid again`,
         body: `No other transaction spends the coins for ${orderOf(order)} any more.`,
       }
     : {
-        title: `The customer took ${sum(order.price)} back`,
+        title: `The customer took ${money(order.price)} back`,
         body: `Another transaction spent the coins for ${orderOf(order)}.`,
       };
 }
@@ -99,18 +101,18 @@ type Misfit = Extract<NewsEvent, { event: "anomaly" }>;
 
 /** A payment's name within a sentence: the number of its sale, the shop's own reference in quotes, or the price. */
 function orderOf({ price, reference, saleNumber }: NewsOrder): string {
-  if (saleNumber !== null) return `sale ${saleNumber} (${sum(price)})`;
-  return reference ? `order “${cut(reference)}”` : `the payment of ${sum(price)}`;
+  if (saleNumber !== null) return `sale ${saleNumber} (${money(price)})`;
+  return reference ? `order “${cut(reference)}”` : `the payment of ${money(price)}`;
 }
 
 /** Coins that came for an order, true at the time of reading. */
 function arrival({ order, state, stop }: Arrival): Words {
   if (stop) return { title: sentOnly(order), body: `The coins for ${orderOf(order)} are being taken back.` };
-  const title = state === "UNCONFIRMED" ? sentOnly(order) : `${sum(order.price)} received`;
+  const title = state === "UNCONFIRMED" ? sentOnly(order) : `${money(order.price)} received`;
   return { title, body: became(order, state) };
 }
 
-const sentOnly = ({ price }: NewsOrder) => `${sum(price)} sent, not confirmed yet`;
+const sentOnly = ({ price }: NewsOrder) => `${money(price)} sent, not confirmed yet`;
 
 /** A sentence on the payment of coins that came. */
 function became(order: NewsOrder, state: Arrival["state"]): string {

@@ -1,6 +1,7 @@
 // The customer's view of a payment, in words for a customer at the counter.
 import type { PaymentItem, PaymentView } from "./bindings";
 import { timeLeft } from "./format";
+import { money } from "./language/money";
 import { confirmationsMissing } from "./verdict";
 import { stateWords, TAKING_BACK } from "./words";
 
@@ -44,7 +45,7 @@ export function waitingWords(sale: PaymentItem, nowMs: number): string {
     case "NEW":
       return left ? `Not paid, ${left} left` : "Time over, not closed yet";
     case "UNDERPAID": {
-      const missing = `${sale.differenceWorth.shown} ${sale.differenceWorth.currency}`;
+      const missing = money(sale.differenceWorth);
       return left ? `${missing} missing, ${left} left` : `${missing} missing`;
     }
     case "UNCONFIRMED":
@@ -98,14 +99,14 @@ export function explanation(payment: PaymentView): string {
     case "asks":
       return "Scan the code with your Bitcoin wallet.";
     case "part":
-      return `${paidWorth.shown} ${paidWorth.currency} received. Scan the code again to pay the rest.`;
+      return `${money(paidWorth)} received. Scan the code again to pay the rest.`;
     case "waiting":
       return confirmationsWanted === 0
         ? "The payment has arrived and is being checked."
         : `The payment has arrived. The network confirms it in about ${confirmationsMissing(payment) * BLOCK_MINUTES} minutes.`;
     case "paid":
       return overpaidBy
-        ? `You paid ${differenceWorth.shown} ${differenceWorth.currency} too much. Please ask the cashier.`
+        ? `You paid ${money(differenceWorth)} too much. Please ask the cashier.`
         : "Thank you!";
     case "stop":
       return "Another transaction spends the same coins. Please ask the cashier.";
@@ -114,6 +115,6 @@ export function explanation(payment: PaymentView): string {
         ? "Your payment was not seen in time. Please ask the cashier."
         : "Do not pay any more. Please ask the cashier for a new code.";
     case "wrong":
-      return `${paidWorth.shown} of ${price.shown} ${price.currency} received. Please ask the cashier.`;
+      return `${money(paidWorth)} of ${money(price)} received. Please ask the cashier.`;
   }
 }

@@ -2,6 +2,7 @@
 import type { CurrencyTakings, TakingsSum, TakingsView } from "./bindings";
 import { DAYS, weekdayOf, daysBefore } from "./days";
 import { locale } from "./language/locale";
+import { money } from "./language/money";
 
 /** The periods beside today's takings. */
 export type Compared = "yesterday" | "week" | "lastWeek" | "all";
@@ -44,7 +45,7 @@ export function trendsOf(
   const { week, weekChange } = main;
   /** The last day of the week before that is compared with today. */
   const sameDay = weekdayOf(daysBefore(weekStart, 8 - weekDays));
-  const sum = weekChange?.shown.replace(/^-/, "") ?? "";
+  const sum = weekChange ? money({ ...weekChange, text: weekChange.text.replace(/^-/, "") }) : "";
   return {
     yesterday: trend(main.yesterday.price.minor, of(main.days.at(-9)?.sum), (share, up) =>
       up ? `${share} more than a week before` : `${share} less than a week before`,
@@ -59,6 +60,14 @@ export function trendsOf(
       up ? `${share} more than in the ${DAYS} days before` : `${share} less than in the ${DAYS} days before`,
     ),
   };
+}
+
+/** The sums of a period in the other currencies, without those that took nothing. */
+export function besides(
+  others: CurrencyTakings[],
+  sumOf: (takings: CurrencyTakings) => TakingsSum | undefined,
+): TakingsSum[] {
+  return others.map(sumOf).filter((sum) => sum !== undefined && sum.payments > 0) as TakingsSum[];
 }
 
 /** The number of the first day with takings, at most `leave` days before the last one; a shop's chart begins there. */

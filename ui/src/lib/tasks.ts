@@ -1,7 +1,7 @@
 // The tasks that wait for a person, made from facts of the gateway. Home shows each in a line with one button, the status
 // bar counts them, and the other screens show those that stop payments.
 import { nodeCatchesUp, said } from "./refusal";
-import type { DeliveryItem, StatusView, WarningKind } from "./bindings";
+import type { DeliveryItem, PayoutItem, StatusView, WarningKind } from "./bindings";
 import { plural } from "./format";
 import type { Route } from "./state/route.svelte";
 import { backendWords } from "./words";
@@ -62,13 +62,21 @@ export function paymentsStopped(status: StatusView): Task[] {
   return tasksOf(status).filter((task) => task.name === "chain" || task.name === "rates");
 }
 
-/** The tasks, the most urgent first. `failed` is the newest failed attempt to notify a shop, once it is known. */
-export function tasksOf(status: StatusView, failed?: DeliveryItem): Task[] {
+/** Records to which tasks lead, once they are known. */
+interface Led {
+  /** The newest failed attempt to notify a shop. */
+  failed?: DeliveryItem | undefined;
+  /** The payout that waits for approval, if it is the only one. */
+  offer?: PayoutItem | undefined;
+}
+
+/** The tasks, the most urgent first. */
+export function tasksOf(status: StatusView, { failed, offer }: Led = {}): Task[] {
   const tasks = [
     chain(status),
     rates(status),
     anomalies(status),
-    offers(status),
+    offers(status, offer),
     shop(status, failed),
     backup(status),
   ];
@@ -133,14 +141,17 @@ function anomalies({ openAnomalies, openReversals }: StatusView): Task | undefin
   };
 }
 
-function offers(status: StatusView): Task | undefined {
+function offers(status: StatusView, offer: PayoutItem | undefined): Task | undefined {
   const waiting = offersWaiting(status);
   if (waiting === 0) return undefined;
   return {
     name: "offers",
     urgent: false,
     text: plural(waiting, ["# payout waits for your approval.", "# payouts wait for your approval."]),
-    button: { text: "Review", to: { screen: "payouts" } },
+    button: {
+      text: "Review",
+      to: waiting === 1 && offer ? { screen: "payout", id: offer.payoutId } : { screen: "payouts" },
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 // Whether staff may hand over the goods of a payment: the table in `docs/merchant/first-payment.md`, in sentences.
 import type { PaymentView } from "./bindings";
 import { plural } from "./format";
+import { money } from "./language/money";
 import { TAKING_BACK } from "./words";
 
 /** The answer in a few words, and its reason or the next step. */
@@ -73,7 +74,7 @@ export function verdictOf(payment: Facts): Verdict | undefined {
 }
 
 function received({ paidWorth, price }: Facts): string {
-  return `${paidWorth.shown} of ${price.shown} ${price.currency} received.`;
+  return `${money(paidWorth)} of ${money(price)} received.`;
 }
 
 /** The number of confirmations for which an unconfirmed payment waits. */
@@ -91,7 +92,7 @@ function waits(payment: Facts): string {
 
 function surplus({ overpaidBy, differenceWorth, openAnomalies }: Facts): string {
   if (!overpaidBy) return "Nothing more to pay.";
-  const sum = `${differenceWorth.shown} ${differenceWorth.currency} too much was paid.`;
+  const sum = `${money(differenceWorth)} too much was paid.`;
   return openAnomalies > 0 ? `${sum} Decide below what happens to it.` : sum;
 }
 

@@ -18,6 +18,7 @@ import type {
   WhyInvalid,
 } from "./bindings";
 import { plain, plural, withTimes } from "./format";
+import { money } from "./language/money";
 import { sumsInLocale } from "./language/sums";
 import { nowMs } from "./state/clock.svelte";
 import { btc } from "./state/unit.svelte";
@@ -237,9 +238,9 @@ export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "serv
   return `${BACKENDS[kind]} at ${first}${others}`;
 }
 
-/** A payout's name within a sentence: its amount and its comment. */
-export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {
-  const sum = `the payout of ${btc(payout.amount)}`;
+/** A payout's name within a sentence: its worth and its comment. */
+export function payoutOf(payout: Pick<PayoutItem, "worth" | "comment">): string {
+  const sum = `the payout of ${money(payout.worth)}`;
   return payout.comment ? `${sum} (“${plain(payout.comment)}”)` : sum;
 }
 
@@ -288,7 +289,7 @@ export function referenceOf(payment: Pick<PaymentItem, "merchantTransactionId" |
 export function orderOf(
   payment: Pick<PaymentItem, "merchantTransactionId" | "price" | "saleNumber">,
 ): string {
-  const price = `${payment.price.shown} ${payment.price.currency}`;
+  const price = money(payment.price);
   if (payment.saleNumber !== null) return `sale ${payment.saleNumber} (${price})`;
   return payment.merchantTransactionId
     ? `${plain(payment.merchantTransactionId)} (${price})`

@@ -1,5 +1,6 @@
 // The worth of a typed sum of Bitcoin, computed by the gateway.
 import { host } from "./host";
+import { money } from "./language/money";
 
 /** A sentence with the present worth of a sum; empty without a sum or a currency. */
 export async function worthOf(btcAmount: string, currency: string): Promise<string> {
@@ -12,5 +13,5 @@ export async function worthOf(btcAmount: string, currency: string): Promise<stri
     currency,
     address: null,
   });
-  return worth ? ` Worth ${worth.shown} ${worth.currency} now.` : "";
+  return worth ? ` Worth ${money(worth)} now.` : "";
 }

@@ -1,4 +1,5 @@
 import { locale } from "./locale";
+import { money } from "./money";
 
 const parts = new Intl.NumberFormat(locale, { useGrouping: true }).formatToParts(1234567.5);
 const markOf = (type: "group" | "decimal") => parts.find((part) => part.type === type)?.value ?? "";
@@ -11,9 +12,11 @@ export function inLocale(sum: string, [group, decimal] = [markOf("group"), markO
   return sum.replace(/[,.]/g, (mark) => (mark === "," ? group : decimal));
 }
 
-/** A sentence of the gateway in which each sum with its currency has the marks of the locale. */
-export function sumsInLocale(text: string, marks?: [string, string]): string {
-  return text.replace(/\b\d[\d,]*\.\d+(?= [A-Z]{3}\b)/g, (sum) => inLocale(sum, marks));
+/** A sentence of the gateway in which each sum with its currency is written as is usual in the locale. */
+export function sumsInLocale(text: string): string {
+  return text.replace(/\b(\d[\d,]*\.\d+) ([A-Z]{3})\b/g, (_, sum: string, currency: string) =>
+    currency === "BTC" ? `${inLocale(sum)} BTC` : money({ text: sum.replaceAll(",", ""), currency }),
+  );
 }
 
 /** An answer of the gateway in which each sum for people has the marks of the locale. */

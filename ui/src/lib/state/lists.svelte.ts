@@ -53,6 +53,9 @@ export const allPayments = (): PaymentsNarrowed => ({
   label: "",
 });
 
+/** The filter that shows the payouts to approve. */
+export const offersToApprove = (): Narrowed<PayoutState> => ({ ...everything(), wanted: "NEW" });
+
 interface Lists {
   payments: PaymentsNarrowed;
   payouts: Narrowed<PayoutState>;
@@ -100,10 +103,13 @@ keepApart(
   () => ({ lists: allLists(), scrolled: unscrolled() }),
 );
 
+/** The element that scrolls a list: the list's side of a pair, or the whole screen. */
+export const scrollerOf = (part: Element) => part.closest<HTMLElement>("[data-scrolls], main");
+
 /** Restores the list's scroll position, and then records each change of it. */
 export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
   return (rows) => {
-    const scroller = rows.closest("main");
+    const scroller = scrollerOf(rows);
     if (!scroller) return;
     scroller.scrollTop = scrolled[list];
     const moved = () => {
@@ -117,5 +123,6 @@ export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
 /** Scrolls to the top. Call it when other rows of the list are shown. */
 export function fromTheTop(list: keyof typeof lists): void {
   scrolled[list] = 0;
-  document.querySelector("main")?.scrollTo?.(0, 0);
+  const scroller = document.querySelector("[data-scrolls]") ?? document.querySelector("main");
+  scroller?.scrollTo?.(0, 0);
 }

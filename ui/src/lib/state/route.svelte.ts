@@ -66,6 +66,9 @@ export function hrefOf(route: Route, environment: Environment = shown()): string
   return "step" in route && route.step ? `${screen}/${route.step}` : screen;
 }
 
+/** The id of the record that a route shows. */
+export const idOf = (route: Route): string | undefined => ("id" in route ? route.id : undefined);
+
 export const router = $state<{ route: Route }>({ route: { screen: "home" } });
 
 /** The screen last shown in each environment. */

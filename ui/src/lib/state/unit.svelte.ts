@@ -21,7 +21,15 @@ export function btcNumber(amount: Pick<BtcView, "sats" | "shown">): string {
   return unit.name === "sat" ? whole.format(amount.sats) : amount.shown;
 }
 
-/** An amount of Bitcoin with its unit: `0.00015574 BTC` or `15,574 sat`. */
-export function btc(amount: Pick<BtcView, "sats" | "shown">): string {
+/** An amount of Bitcoin in the chosen unit, beside others to which a person compares it: `0.00000282 BTC`. */
+export function btcToCompare(amount: Pick<BtcView, "sats" | "shown">): string {
   return `${btcNumber(amount)} ${unit.name}`;
+}
+
+/** Less than this, in satoshis, is a row of zeros in BTC. */
+const SMALL_SATS = 100_000;
+
+/** An amount of Bitcoin with its unit: `0.15000000 BTC`. A small one is in satoshis: `15,574 sat`. */
+export function btc(amount: Pick<BtcView, "sats" | "shown">): string {
+  return Math.abs(amount.sats) < SMALL_SATS ? `${whole.format(amount.sats)} sat` : btcToCompare(amount);
 }

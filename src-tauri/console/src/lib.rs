@@ -12,6 +12,7 @@ pub mod backend_test;
 pub mod backups;
 #[cfg(test)]
 mod bindings;
+pub mod books;
 pub mod btc;
 pub mod certificates;
 mod command;
@@ -35,6 +36,7 @@ pub mod settings;
 pub mod sheet;
 pub mod statement;
 pub mod statement_sheet;
+pub mod statement_sums;
 pub mod status;
 pub mod sums;
 pub mod takings;

@@ -204,6 +204,18 @@ describe("the file of a statement", () => {
     ]);
   });
 
+  test("says that it holds only one kind of movement", async () => {
+    open("#/books");
+    await press("Statement");
+    const kind = await screen.findByRole("combobox", { name: "Kind of movement" });
+    await fireEvent.change(kind, { target: { value: "FEE_DIFFERENCE" } });
+    await press(/Save as JSON/);
+    expect(host.fields).toMatchObject([
+      { kind: "FEE_DIFFERENCE", form: "json", name: "test-Cafe-Blau-2026-01-statement-fee-difference" },
+    ]);
+    expect(await screen.findByText(/^Saved as /)).toBeTruthy();
+  });
+
   test("shows its progress, and can be broken off", async () => {
     let answer: (saved: { file: null }) => void = () => undefined;
     await saves(/Save as JSON/);

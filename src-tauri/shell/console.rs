@@ -54,6 +54,10 @@ pub async fn console(
             let gateway = gateways.by_name(environment)?;
             return downloads::save(List::Payments, &app, gateway, command).await;
         }
+        Some("save-takings") => {
+            let gateway = gateways.by_name(environment)?;
+            return downloads::save(List::Takings, &app, gateway, command).await;
+        }
         Some("save-statement") => {
             let gateway = gateways.by_name(environment)?;
             return downloads::save(List::Statement, &app, gateway, command).await;

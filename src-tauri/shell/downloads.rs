@@ -29,6 +29,7 @@ const SAVING: &str = "saving";
 #[derive(Debug, Clone, Copy)]
 pub enum List {
     Payments,
+    Takings,
     Statement,
 }
 
@@ -56,8 +57,8 @@ impl Saving {
 }
 
 /// Saves a list page by page, for the spreadsheets of the person's locale or as JSON. `asked` has
-/// the fields of the list's command. A statement may also have a `name` for its file, and `json` as
-/// its `form`. Returns the file's path; null if a person broke it off.
+/// the fields of the list's command. It may also have a `name` for the file, and a statement `json`
+/// as its `form`. Returns the file's path; null if a person broke it off.
 ///
 /// # Errors
 /// The gateway's own error, or the file cannot be written.
@@ -71,6 +72,7 @@ pub async fn save(
     let currency = asked["currency"].as_str().unwrap_or_default().to_owned();
     let (command, subject, form) = match list {
         List::Payments => ("paymentsSheet", "payments", Form::Table),
+        List::Takings => ("booksSheet", "takings", Form::Table),
         List::Statement if asked["form"] == "json" => {
             ("statement", "statement", Form::Json(WrittenStatement::as_json(&currency)))
         }

@@ -201,6 +201,8 @@ fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
         }
 
         app.clicks("Books").await;
+        app.clicks("Save for a spreadsheet").await;
+        app.waits_for("//p[contains(text(), '-takings.csv')]").await;
         app.clicks("Statement").await;
         app.clicks("Save as JSON").await;
         let told = app.waits_for("//p[contains(text(), '-statement.json')]").await;

@@ -180,6 +180,22 @@ describe("the statement", () => {
   });
 });
 
+describe("the file of the takings", () => {
+  test("is named by shop and period, and has the first day of each part", async () => {
+    open("#/books");
+    await press("Last quarter");
+    await waitFor(async () =>
+      expect((await button("Save for a spreadsheet")).hasAttribute("disabled")).toBe(false),
+    );
+    await press("Save for a spreadsheet");
+    expect(await screen.findByText(/^Saved as /)).toBeTruthy();
+    expect(host.acts).toContain("save-takings");
+    expect(host.fields).toMatchObject([
+      { days: ["2025-10-01", "2025-11-01", "2025-12-01"], name: "test-Cafe-Blau-2025-Q4-takings" },
+    ]);
+  });
+});
+
 describe("the file of a statement", () => {
   async function saves(form: RegExp) {
     open("#/books");

@@ -122,6 +122,7 @@ pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Erro
         | Command::SaveProducts(_)
         | Command::ShowTakings(_)
         | Command::ShowBooks(_)
+        | Command::BooksSheet(_)
         | Command::ListNews(_)
         | Command::ListReceived(_)
         | Command::PaymentsSheet(_)

@@ -17,6 +17,7 @@ use super::ask::{Ask, Asker};
 use super::backend_test::TestBackend;
 use super::backups::{BackUp, SetBackupPassphrase, ShowBackups, VerifyBackup};
 use super::books::ShowBooks;
+use super::books_sheet::BooksSheet;
 use super::deliveries::{ListDeliveries, Resend};
 use super::doctor::Doctor;
 use super::error::CommandError;
@@ -133,6 +134,7 @@ commands! {
     changes retry_sender: RetrySender,
     shows show_takings: ShowTakings,
     shows show_books: ShowBooks,
+    shows books_sheet: BooksSheet,
     shows list_news: ListNews,
     shows show_limits: ShowLimits,
     changes set_limits: SetLimits,

@@ -13,6 +13,7 @@ pub mod backups;
 #[cfg(test)]
 mod bindings;
 pub mod books;
+pub mod books_sheet;
 pub mod btc;
 pub mod certificates;
 mod command;

@@ -24,6 +24,13 @@ pub struct Books {
     pub taxes: SalesTaxes,
 }
 
+/// The takings in one currency, with the taxes of each part of the period.
+#[derive(Debug)]
+pub struct PartBooks {
+    pub currency: Currency,
+    pub parts: Vec<(TakingsRow, SalesTaxes)>,
+}
+
 impl Books {
     /// The takings whose taxes are unknown: those without the till, and those of sales for which
     /// staff accepted too few coins.
@@ -49,4 +56,17 @@ pub fn load(reader: &Reader<'_>, bounds: &Bounds) -> Result<Vec<Books>, StoreErr
     }
     books.sort_by_key(|one| Reverse(one.all.payments));
     Ok(books)
+}
+
+/// The takings of each part of the period and their taxes, by currency.
+pub fn by_part(reader: &Reader<'_>, bounds: &Bounds) -> Result<Vec<PartBooks>, StoreError> {
+    let in_currency = |currency| {
+        let part = |(from, to)| {
+            let row = reader.takings(currency, from, to)?;
+            Ok((row, reader.taxes_taken(currency, from, to)?))
+        };
+        let parts = bounds.periods().map(part).collect::<Result<_, StoreError>>()?;
+        Ok(PartBooks { currency, parts })
+    };
+    reader.currencies_taken()?.into_iter().map(in_currency).collect()
 }

@@ -180,6 +180,43 @@ async fn each_month_has_its_own_sum() {
 }
 
 #[tokio::test]
+async fn a_table_has_a_line_for_each_month_and_columns_for_each_tax_rate() {
+    let world = world_with_coins(0).await;
+    let start_ms = world.now_ms();
+    paid_in_full(&world, &sells_a_coffee(&world).await).await;
+    web_shop_is_paid(&world).await;
+    world.pass_ms(MONTH_MS).await;
+    let cake = json!([{"name": "Cake", "price": "4.20", "count": 1, "taxPerMille": 55}]);
+    paid_in_full(&world, &sells(&world, cake, "1.00").await).await;
+    let bounds: Vec<_> = (0..=3).map(|month| start_ms + month * MONTH_MS).collect();
+    let days = ["2026-01-01", "2026-02-01", "2026-03-01"];
+    let ask = json!({"command": "booksSheet", "bounds": bounds, "days": days, "locale": "de-AT"});
+    let table = answer(&world, ask).await.unwrap();
+    let lines: Vec<_> = table["text"].as_str().unwrap().lines().collect();
+    let heading = "\u{feff}from;currency;payments;price;btcPaid;net 5.5%;tax 5.5%;gross 5.5%;\
+        net 19%;tax 19%;gross 19%;withoutTaxRate;withoutLines";
+    assert_eq!(lines[0], heading);
+    let without_coins = |line: &str| {
+        let cells: Vec<_> = line.split(';').enumerate().filter(|(at, _)| *at != 4).collect();
+        cells.into_iter().map(|(_, cell)| cell.to_owned()).collect::<Vec<_>>().join(";")
+    };
+    assert_eq!(
+        lines[1..].iter().map(|line| without_coins(line)).collect::<Vec<_>>(),
+        [
+            "2026-01-01;USD;2;14,50;0,00;0,00;0,00;3,78;0,72;4,50;0,00;10,00",
+            "2026-02-01;USD;1;5,20;3,98;0,22;4,20;0,00;0,00;0,00;1,00;0,00",
+        ],
+        "the third month has no takings"
+    );
+    assert_eq!(table["rows"], 2);
+
+    for days in [json!(["2026-01-01"]), json!(["=1", "2026-02-01", "2026-03-01"])] {
+        let ask = json!({"command": "booksSheet", "bounds": bounds, "days": days});
+        assert_eq!(answer(&world, ask).await.unwrap_err().field.as_deref(), Some("days"));
+    }
+}
+
+#[tokio::test]
 async fn bounds_that_do_not_ascend_are_refused() {
     let world = World::new().await;
     for bounds in [vec![], vec![1], vec![2, 1]] {

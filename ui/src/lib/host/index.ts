@@ -1,5 +1,13 @@
 // The only access to the gateways. The rest of the panel knows commands and answers, but no transport.
-import type { Answers, Command, CommandError, PaymentsSheet, Statement, StatusView } from "../bindings";
+import type {
+  Answers,
+  BooksSheet,
+  Command,
+  CommandError,
+  PaymentsSheet,
+  Statement,
+  StatusView,
+} from "../bindings";
 import { withSumsInLocale } from "../language/sums";
 import type { Note } from "../news";
 import type { TrayWords } from "../tray";
@@ -25,9 +33,9 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  *   and the words of the tray and the title.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
  * - `notify` shows a notification of the desktop.
- * - `save-payments` and `save-statement` save a list in the folder for downloads: the payments that match, and the
- *   movements of the balance. A statement has a name for its file, and is a table for spreadsheets or JSON.
- *   `stop-saving` breaks the saving off; the answer then names no file.
+ * - `save-payments`, `save-takings` and `save-statement` save a list in the folder for downloads: the payments that
+ *   match, the takings of a period, and the movements of the balance. A list is a table for spreadsheets, and a statement
+ *   may be JSON. `name` is the file's name. `stop-saving` breaks the saving off; the answer then names no file.
  * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
 export interface ShellActs {
@@ -39,6 +47,7 @@ export interface ShellActs {
   "customer-close": [undefined, unknown];
   notify: [Note, unknown];
   "save-payments": [Omit<PaymentsSheet, "after" | "locale">, { file: string | null }];
+  "save-takings": [Omit<BooksSheet, "locale"> & { name: string }, { file: string | null }];
   "save-statement": [
     Omit<Statement, "after" | "limit"> & { name: string; form: "csv" | "json" },
     { file: string | null },

@@ -1,5 +1,5 @@
-// A statement that is being saved. It goes on while another screen is shown, and a person can break it off.
-import { host, transport, type ShellActs } from "../host";
+// A list that is being saved as a file. It goes on while another screen is shown, and a person can break it off.
+import { host, transport } from "../host";
 import { Action } from "./action.svelte";
 import { notice } from "./notices.svelte";
 
@@ -8,11 +8,12 @@ class Saving {
   /** The number of rows that were written so far. */
   rows = $state(0);
 
-  async save(asked: ShellActs["save-statement"][0]): Promise<void> {
+  /** Runs the act that saves a file. */
+  async run(save: () => Promise<{ file: string | null }>): Promise<void> {
     if (this.action.running) return;
     this.rows = 0;
     const forget = transport().on("saving", (rows) => (this.rows = Number(rows)));
-    const saved = await this.action.run(() => host().shell("save-statement", asked));
+    const saved = await this.action.run(save);
     forget();
     if (saved) notice(saved.file === null ? "Stopped. No file was saved." : `Saved as ${saved.file}.`);
   }

@@ -12,7 +12,7 @@ import {
   type Quick,
 } from "../src/lib/books";
 import { lists } from "../src/lib/state/lists.svelte";
-import { balances, monthlyBooks, movement, statementPage } from "./fixture";
+import { balances, monthlyBooks, movement, statementPage } from "./books-fixture";
 import { host, open } from "./panel";
 
 // A zone with summer time. It is set before any code reads the zone.

@@ -2,11 +2,11 @@
 //! environment, or acts on the program itself. The customer's window may only read payments.
 
 use serde_json::Value;
-use tauri::{AppHandle, State, WebviewWindow};
+use tauri::{AppHandle, Manager as _, State, WebviewWindow};
 use tillgate_console::{CommandError, Refusal};
 
 use crate::desktop::Note;
-use crate::downloads::Table;
+use crate::downloads::{List, Saving};
 use crate::gateway_task::Gateways;
 use crate::{customer, customer_page, desktop, downloads, standing, window};
 
@@ -51,18 +51,18 @@ pub async fn console(
             return customer_page::mail(gateways.by_name(environment)?, &command).await;
         }
         Some("save-payments") => {
-            return downloads::save(Table::Payments, &app, gateways.by_name(environment)?, command)
-                .await;
+            let gateway = gateways.by_name(environment)?;
+            return downloads::save(List::Payments, &app, gateway, command).await;
+        }
+        Some("save-takings") => {
+            let gateway = gateways.by_name(environment)?;
+            return downloads::save(List::Takings, &app, gateway, command).await;
         }
         Some("save-statement") => {
-            return downloads::save(
-                Table::Statement,
-                &app,
-                gateways.by_name(environment)?,
-                command,
-            )
-            .await;
+            let gateway = gateways.by_name(environment)?;
+            return downloads::save(List::Statement, &app, gateway, command).await;
         }
+        Some("stop-saving") => app.state::<Saving>().stop(),
         Some("customer-view") => {
             customer::open(&app, gateways.by_name(environment)?.environment())?
         }
@@ -88,6 +88,7 @@ mod tests {
             "quit",
             "hide",
             "reopen",
+            "stop-saving",
             "notify",
             "customer-close",
             "createPayment",

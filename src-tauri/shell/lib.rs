@@ -51,6 +51,7 @@ pub fn run() -> ExitCode {
         .manage(gateways)
         .manage(quit::Quit::default())
         .manage(standing::Standing::default())
+        .manage(downloads::Saving::default())
         .manage(window::NoTrayNotice::default())
         .invoke_handler(tauri::generate_handler![console::console])
         .setup(|app| {

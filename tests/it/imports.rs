@@ -33,6 +33,7 @@ const FROM_THE_BOTTOM: &[&str] = &[
     "anomalies",
     "statement",
     "takings",
+    "books",
     "labels",
     "sender",
     "backup",

@@ -92,6 +92,7 @@ fn figures_with_a_hundred_thousand_payments() {
             ("#/test/till", "main button"),
             ("#/test/payouts", "main meter"),
             ("#/test/wallet", "main [data-sum=balance]"),
+            ("#/test/books", "main [data-testid=part]"),
             (record.as_str(), "main h1 [data-state]"),
             ("#/test/payments", "main tr.link"),
         ] {

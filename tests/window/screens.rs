@@ -131,6 +131,7 @@ impl Day {
             "new-payout",
             "anomalies",
             "wallet",
+            "books",
             "keys",
             "sandbox",
             "settings",
@@ -225,6 +226,7 @@ fn no_screen_has_a_serious_fault_for_a_screen_reader() {
                 (format!("test/payment/{}", day.paid), "Receipt…"),
                 (format!("test/payment/{}", day.new), "Cancel payment…"),
                 ("test/sandbox".to_owned(), "Take the tour"),
+                ("test/books".to_owned(), "Print or save as PDF…"),
             ] {
                 shows(&app, &screen).await;
                 app.clicks(button).await;
@@ -233,6 +235,11 @@ fn no_screen_has_a_serious_fault_for_a_screen_reader() {
                 app.escapes().await;
                 app.waits_for("//body[not(.//dialog[@open])]").await;
             }
+            shows(&app, "test/books").await;
+            app.clicks("Statement").await;
+            app.waits_for("//main//table[@aria-label='Movements']").await;
+            faults.extend(finds_faults(&app, theme, "statement").await);
+            app.clicks("Takings").await;
             shows(&app, "test/till").await;
             app.waits_for("//main//button[normalize-space()='7']").await.click().await.unwrap();
             app.clicks("Charge $7.00").await;

@@ -9,7 +9,7 @@ use axum::http::Request;
 use base64::Engine as _;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::app::{App, DESKTOP, TILLGATE, terminate, tillgate, until};
 use crate::display::Display;
@@ -199,6 +199,17 @@ fn payments_are_saved_for_a_spreadsheet_and_their_pages_opened() {
             assert!(table.starts_with('\u{feff}'), "{table}");
             assert!(table.lines().nth(1).is_some_and(|line| line.ends_with(&payment)), "{table}");
         }
+
+        app.clicks("Books").await;
+        app.clicks("Save for a spreadsheet").await;
+        app.waits_for("//p[contains(text(), '-takings.csv')]").await;
+        app.clicks("Statement").await;
+        app.clicks("Save as JSON").await;
+        let told = app.waits_for("//p[contains(text(), '-statement.json')]").await;
+        let told = told.text().await.unwrap();
+        let file = told.strip_prefix("Saved as ").and_then(|rest| rest.strip_suffix('.')).unwrap();
+        let statement: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        assert_eq!((&statement["currency"], &statement["items"]), (&json!("USD"), &json!([])));
         quits(&app, data.path()).await;
     });
 }

@@ -107,7 +107,7 @@ export const withoutServer: StatusView = {
   ),
 };
 
-const btc = (sats: number, text: string) => ({ sats, text, shown: text });
+export const btc = (sats: number, text: string) => ({ sats, text, shown: text });
 export const certificate: CertificateView = {
   rate: "64210.5500",
   rateShown: "64,210.55",
@@ -132,7 +132,7 @@ export const certificate: CertificateView = {
   ],
 };
 
-const usd = (minor: number, text: string) => ({ minor, text, shown: text, currency: "USD" });
+export const usd = (minor: number, text: string) => ({ minor, text, shown: text, currency: "USD" });
 
 export function acceptance(over: Partial<Acceptance> = {}): Acceptance {
   return {

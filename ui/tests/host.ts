@@ -19,6 +19,8 @@ type Reply<N extends CommandName> = Answer<N> | ((command: never) => Answer<N> |
 export class FixtureHost implements Transport {
   /** The commands to the test environment. */
   readonly asked: Command[] = [];
+  /** The answer of an act, if a test delays it. */
+  saved: Promise<{ file: string | null }> | undefined;
   /** The commands to the production environment. */
   readonly askedOfProduction: Command[] = [];
   readonly acts: ShellAct[] = [];
@@ -80,7 +82,7 @@ export class FixtureHost implements Transport {
     if (act !== "shown") this.acts.push(act);
     this.actsIn.push(`${act} ${environment}`);
     if (fields && act !== "shown") this.fields.push(fields);
-    return { file: "/home/ann/Downloads/tillgate-test-payments.csv" };
+    return (await this.saved) ?? { file: "/home/ann/Downloads/tillgate-test-payments.csv" };
   }
 
   async running(): Promise<Running> {

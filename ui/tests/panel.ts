@@ -5,6 +5,7 @@ import App from "../src/App.svelte";
 import { setTransport } from "../src/lib/host";
 import { drafts, emptyDraft } from "../src/lib/state/drafts.svelte";
 import { showEnvironment } from "../src/lib/state/environment.svelte";
+import { books, firstChoice } from "../src/lib/state/books.svelte";
 import { allPayments, lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
 import { newSecret } from "../src/lib/state/newSecret.svelte";
@@ -20,6 +21,7 @@ beforeEach(() => {
   showEnvironment("test");
   newSecret.secret = undefined;
   notices.shown = [];
+  Object.assign(books, firstChoice());
   lists.payments = allPayments();
   lists.payouts = { search: "", wanted: "", offset: 0 };
   drafts.payout = emptyDraft();

@@ -74,14 +74,6 @@ describe("the wallet", () => {
     expect(screen.queryByText("wpkh([aa/84h]xpub/0/*)#c")).toBeNull();
   });
 
-  test("saves each movement of the balance for a spreadsheet", async () => {
-    open("#/test/wallet");
-    await fireEvent.click(await screen.findByRole("button", { name: "Save for a spreadsheet" }));
-    expect(await screen.findByText(/^Saved as /)).toBeTruthy();
-    expect(host.acts).toContain("save-statement");
-    expect(host.fields).toEqual([{ currency: "USD" }]);
-  });
-
   test("shows the rewards of a miner only if there are some", async () => {
     host.reply("walletInfo", wallet({ immature: { sats: 5, text: "0.00000005", shown: "0.00000005" } }));
     open("#/test/wallet");

@@ -42,6 +42,7 @@ use args::{CommonArgs, Form, Meaning, ServeArgs, Tillgate};
 use environment::Chosen;
 use failure::Failure;
 pub use hosted::{Hosted, NotServing};
+pub use statement_pages::Written as WrittenStatement;
 use tillgate_console::Command;
 
 /// Runs the command line of this process and returns its exit status.

@@ -121,11 +121,14 @@ pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Erro
         | Command::ListProducts(_)
         | Command::SaveProducts(_)
         | Command::ShowTakings(_)
+        | Command::ShowBooks(_)
+        | Command::BooksSheet(_)
         | Command::ListNews(_)
         | Command::ListReceived(_)
         | Command::PaymentsSheet(_)
         | Command::Statement(_)
         | Command::StatementSheet(_)
+        | Command::StatementSums(_)
         | Command::WalletLabels(_) => format!("{view}\n"),
     })
 }

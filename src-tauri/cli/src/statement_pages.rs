@@ -9,9 +9,9 @@ use super::json;
 use super::output::print_answer;
 use super::render::{movements, totals};
 
-/// The state between two printed pages of a statement.
+/// The state between two written pages of a statement.
 #[derive(Debug)]
-struct Sheet<'a> {
+pub struct Written<'a> {
     form: Form,
     currency: &'a str,
     totals: StatementTotals,
@@ -27,7 +27,7 @@ pub async fn run(
     form: Form,
     gateway: &mut GatewayClient<'_>,
 ) -> Result<(), Failure> {
-    let mut sheet = Sheet::new(form, &asked.currency);
+    let mut sheet = Written::new(form, &asked.currency);
     let mut after = None;
     loop {
         let page =
@@ -41,14 +41,20 @@ pub async fn run(
     Ok(print_answer(&sheet.end())?)
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> Written<'a> {
     fn new(form: Form, currency: &'a str) -> Self {
         let totals = StatementTotals::default();
         Self { form, currency, totals, widths: Vec::new(), is_begun: false, has_rows: false }
     }
 
+    /// A statement as one JSON document.
+    #[must_use]
+    pub fn as_json(currency: &'a str) -> Self {
+        Self::new(Form::Json, currency)
+    }
+
     /// The text of the next page.
-    fn page(&mut self, page: &StatementView) -> String {
+    pub fn page(&mut self, page: &StatementView) -> String {
         self.totals.add(page);
         let mut text = String::new();
         match self.form {
@@ -69,7 +75,8 @@ impl<'a> Sheet<'a> {
     }
 
     /// The text after the last page.
-    fn end(&self) -> String {
+    #[must_use]
+    pub fn end(&self) -> String {
         match self.form {
             Form::Json => json::statement_ends(&self.totals) + "\n",
             Form::Text | Form::Table => totals(&self.totals),
@@ -119,14 +126,18 @@ mod tests {
         world.gateway.store.write(write).await.unwrap();
     }
 
+    fn everything() -> Statement {
+        let currency = "USD".to_owned();
+        Statement { currency, from: None, to: None, kind: None, after: None, limit: None }
+    }
+
     /// The whole statement in pages of `limit` rows. After the first page `between` rows are added
     /// to the ledger.
     async fn written(world: &World, form: Form, limit: u32, between: i64) -> String {
-        let mut sheet = Sheet::new(form, "USD");
+        let mut sheet = Written::new(form, "USD");
         let (mut text, mut after, mut rows) = (String::new(), None, between);
         loop {
-            let (currency, limit) = ("USD".to_owned(), Some(limit));
-            let asked = Statement { currency, from: None, to: None, after, limit };
+            let asked = Statement { after, limit: Some(limit), ..everything() };
             let page = ask(&world.app, asked, &Actor::panel()).await.unwrap();
             text.push_str(&sheet.page(&page));
             add_rows(world, std::mem::take(&mut rows)).await;
@@ -141,8 +152,7 @@ mod tests {
     async fn table(world: &World, limit: u32) -> String {
         let (mut text, mut after) = (String::new(), None);
         loop {
-            let (currency, limit) = ("USD".to_owned(), Some(limit));
-            let statement = Statement { currency, from: None, to: None, after, limit };
+            let statement = Statement { after, limit: Some(limit), ..everything() };
             let page = ask(&world.app, StatementSheet { statement, locale: None }, &Actor::panel())
                 .await
                 .unwrap();

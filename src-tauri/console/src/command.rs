@@ -16,6 +16,8 @@ use super::anomalies::{
 use super::ask::{Ask, Asker};
 use super::backend_test::TestBackend;
 use super::backups::{BackUp, SetBackupPassphrase, ShowBackups, VerifyBackup};
+use super::books::ShowBooks;
+use super::books_sheet::BooksSheet;
 use super::deliveries::{ListDeliveries, Resend};
 use super::doctor::Doctor;
 use super::error::CommandError;
@@ -36,6 +38,7 @@ use super::settings::{ChangeSettings, GetSetting, ListSettings, SetSetting, Unse
 use super::small_sales::{SetSmallSales, ShowSmallSales};
 use super::statement::Statement;
 use super::statement_sheet::StatementSheet;
+use super::statement_sums::StatementSums;
 use super::status::Status;
 use super::takings::ShowTakings;
 use super::till::{CreateSale, ListProducts, ListWaitingSales, SaveProducts};
@@ -131,6 +134,8 @@ commands! {
     changes release_sender: ReleaseSender,
     changes retry_sender: RetrySender,
     shows show_takings: ShowTakings,
+    shows show_books: ShowBooks,
+    shows books_sheet: BooksSheet,
     shows list_news: ListNews,
     shows show_limits: ShowLimits,
     changes set_limits: SetLimits,
@@ -150,6 +155,7 @@ commands! {
     shows verify_words: VerifyWords,
     shows statement: Statement,
     shows statement_sheet: StatementSheet,
+    shows statement_sums: StatementSums,
     shows show_backups: ShowBackups,
     changes back_up: BackUp,
     shows verify_backup: VerifyBackup,

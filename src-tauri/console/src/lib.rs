@@ -12,6 +12,8 @@ pub mod backend_test;
 pub mod backups;
 #[cfg(test)]
 mod bindings;
+pub mod books;
+pub mod books_sheet;
 pub mod btc;
 pub mod certificates;
 mod command;
@@ -36,6 +38,7 @@ pub mod sheet;
 mod small_sales;
 pub mod statement;
 pub mod statement_sheet;
+pub mod statement_sums;
 pub mod status;
 pub mod sums;
 pub mod takings;

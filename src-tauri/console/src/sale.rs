@@ -50,16 +50,23 @@ impl SaleView {
             price: sum(line.price_minor),
             sum: sum(line.sum_minor().unwrap_or(i64::MAX)),
         };
-        let tax = |taxed: TaxedSum| TaxView {
+        let taxes = sale.basket.taxes().into_iter().map(|taxed| TaxView::new(taxed, currency));
+        Self {
+            lines: lines.iter().map(line).collect(),
+            tip: (*tip_minor > 0).then(|| sum(*tip_minor)),
+            taxes: taxes.collect(),
+        }
+    }
+}
+
+impl TaxView {
+    pub fn new(taxed: TaxedSum, currency: Currency) -> Self {
+        let sum = |minor| FiatView::from_minor(minor, currency);
+        Self {
             per_mille: taxed.per_mille,
             net: sum(taxed.net_minor),
             tax: sum(taxed.tax_minor),
             gross: sum(taxed.gross_minor),
-        };
-        Self {
-            lines: lines.iter().map(line).collect(),
-            tip: (*tip_minor > 0).then(|| sum(*tip_minor)),
-            taxes: sale.basket.taxes().into_iter().map(tax).collect(),
         }
     }
 }

@@ -55,9 +55,10 @@ impl Sheet {
     }
 
     /// The beginning of the table: the line of headings.
-    pub fn heading<const N: usize>(self, names: [&str; N]) -> String {
+    pub fn heading<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> String {
         let mark = if self.is_for_people { BYTE_ORDER_MARK } else { "" };
-        format!("{mark}{}", self.line(names.map(|name| Cell::Word(name.to_owned()))))
+        let names = names.into_iter().map(|name| Cell::Word(name.into()));
+        format!("{mark}{}", self.line(names))
     }
 
     /// A line of the table, with its end.

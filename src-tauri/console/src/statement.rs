@@ -32,6 +32,9 @@ pub struct Statement {
     /// The end of the period, exclusive, in the same form.
     #[serde(default)]
     pub to: Option<String>,
+    /// The only kind of movements on the pages; all kinds if absent.
+    #[serde(default)]
+    pub kind: Option<LedgerKind>,
     /// The field `next` of the previous page; absent for the first page.
     #[serde(default)]
     pub after: Option<StatementPlace>,
@@ -97,6 +100,8 @@ pub struct StatementItem {
     pub worth: Option<FiatView>,
     /// The rate of the payment or payout if it is in this currency; otherwise the rate at `time`.
     pub exchange_rate: Option<String>,
+    /// The rate for people, with thousands separators.
+    pub exchange_rate_shown: Option<String>,
     /// The network fee, if the whole amount is a fee. A paid fee is positive.
     pub fee: Option<BtcView>,
     pub btc_tx_id: Option<String>,
@@ -131,8 +136,8 @@ impl Ask for Statement {
         let limit = in_range("limit", self.limit.unwrap_or(PAGE), 1, PAGE_MAX)?;
         let after =
             self.after.map(|after| Place { at: Timestamp::from_ms(after.at_ms), seq: after.row });
-        let part =
-            LedgerPart { from, to, after, last_seq: self.after.map(|after| after.last_row), limit };
+        let last_seq = self.after.map(|after| after.last_row);
+        let part = LedgerPart { from, to, after, last_seq, kind: self.kind, limit };
         let statement = by.read(move |_, reader| statement::page(reader, part, currency)).await?;
         let totals = |totals: &[Total]| {
             totals.iter().map(|total| StatementTotal::new(total, currency)).collect()
@@ -187,6 +192,7 @@ impl StatementItem {
             amount: BtcView::from_signed_sats(entry.sats),
             worth: line.worth_minor.map(|minor| FiatView::from_minor(minor, currency)),
             exchange_rate: line.rate.map(|rate| rate.format()),
+            exchange_rate_shown: line.rate.map(|rate| rate.show()),
             fee: line.fee_sats.map(BtcView::from_signed_sats),
             btc_tx_id: entry.txid.map(|txid| txid.to_string()),
             payment_id: entry.payment.map(|(id, ..)| id.to_string()),
@@ -224,7 +230,7 @@ impl StatementTotal {
 }
 
 /// Parses a time in ISO 8601, or a date, which means 00:00 UTC.
-fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, CommandError> {
+pub fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, CommandError> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let midnight = || Timestamp::parse_iso(&format!("{text}T00:00:00Z"));
     let at = Timestamp::parse_iso(text).or_else(|_| midnight());

@@ -38,6 +38,8 @@ pub struct StatementSheet {
 pub struct StatementSheetPage {
     /// The lines, each with its end.
     pub text: String,
+    /// The number of movements in `text`.
+    pub rows: u32,
     /// The value of `after` for the next page; absent on the last page.
     pub next: Option<StatementPlace>,
 }
@@ -51,9 +53,11 @@ impl Ask for StatementSheet {
         let limit = statement.limit.or(Some(PAGE_MAX));
         let page = Statement { limit, ..statement }.answer(by).await?;
         let sheet = Sheet::for_locale(locale.as_deref());
+        let rows = u32::try_from(page.items.len()).unwrap_or(u32::MAX);
         let heading = is_first.then(|| sheet.heading(HEADING));
         let lines = page.items.into_iter().map(|item| sheet.line(cells(&currency, item)));
-        Ok(StatementSheetPage { text: heading.into_iter().chain(lines).collect(), next: page.next })
+        let text = heading.into_iter().chain(lines).collect();
+        Ok(StatementSheetPage { text, rows, next: page.next })
     }
 }
 

@@ -115,8 +115,6 @@ impl CurrencyTakings {
         let currency = takings.currency;
         let sum = |row: &TakingsRow| TakingsSum::from_row(row, currency);
         let top = top_of_chart(&takings.days);
-        let day =
-            |row: &TakingsRow| TakingsDay { sum: sum(row), height: height(row.price_minor, top) };
         Self {
             currency: currency.code().to_owned(),
             today: sum(&takings.today),
@@ -127,7 +125,7 @@ impl CurrencyTakings {
                 .week_change_minor()
                 .map(|minor| FiatView::from_minor(minor, currency)),
             all: sum(&takings.all),
-            days: takings.days.iter().map(day).collect(),
+            days: takings.days.iter().map(|day| TakingsDay::new(day, top, currency)).collect(),
             top: FiatView::from_minor(top, currency),
             half: FiatView::from_minor(top / 2, currency),
         }
@@ -135,12 +133,20 @@ impl CurrencyTakings {
 }
 
 impl TakingsSum {
-    fn from_row(row: &TakingsRow, currency: Currency) -> Self {
+    pub fn from_row(row: &TakingsRow, currency: Currency) -> Self {
         Self {
             payments: row.payments,
             price: FiatView::from_minor(row.price_minor, currency),
             paid: BtcView::from_sats(row.paid_sats),
         }
+    }
+}
+
+impl TakingsDay {
+    /// A day, or a longer period, in a chart up to `top`.
+    pub fn new(row: &TakingsRow, top: i64, currency: Currency) -> Self {
+        let sum = TakingsSum::from_row(row, currency);
+        Self { sum, height: height(row.price_minor, top) }
     }
 }
 

@@ -46,6 +46,13 @@ pub struct TaxedSum {
     pub tax_minor: i64,
 }
 
+/// The taxes of several sales. Each sale is rounded by itself, as on its receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SalesTaxes {
+    by_rate: BTreeMap<u16, TaxedSum>,
+    untaxed_minor: i64,
+}
+
 impl SaleLine {
     /// The price of all of them; `None` if it does not fit.
     #[must_use]
@@ -76,6 +83,39 @@ impl Basket {
             }
         }
         gross_by_rate.into_iter().map(|(per_mille, gross)| taxed(per_mille, gross)).collect()
+    }
+}
+
+impl SalesTaxes {
+    /// Adds a sale that was paid in full.
+    pub fn add(&mut self, basket: &Basket) {
+        let mut untaxed_minor = basket.total_minor().unwrap_or(i64::MAX);
+        for one in basket.taxes() {
+            let nothing = TaxedSum { gross_minor: 0, net_minor: 0, tax_minor: 0, ..one };
+            let sum = self.by_rate.entry(one.per_mille).or_insert(nothing);
+            sum.gross_minor = sum.gross_minor.saturating_add(one.gross_minor);
+            sum.net_minor = sum.net_minor.saturating_add(one.net_minor);
+            sum.tax_minor = sum.tax_minor.saturating_add(one.tax_minor);
+            untaxed_minor -= one.gross_minor;
+        }
+        self.untaxed_minor = self.untaxed_minor.saturating_add(untaxed_minor);
+    }
+
+    /// The sums of the lines with a tax rate, the lowest rate first.
+    pub fn by_rate(&self) -> impl Iterator<Item = TaxedSum> {
+        self.by_rate.values().copied()
+    }
+
+    /// The sum of the tips, and of the lines without a tax rate.
+    #[must_use]
+    pub const fn untaxed_minor(&self) -> i64 {
+        self.untaxed_minor
+    }
+
+    /// The sum of all sales, with their taxes and tips.
+    #[must_use]
+    pub fn total_minor(&self) -> i64 {
+        self.by_rate().fold(self.untaxed_minor, |sum, one| sum.saturating_add(one.gross_minor))
     }
 }
 
@@ -111,6 +151,25 @@ mod tests {
         let nineteen =
             TaxedSum { per_mille: 190, gross_minor: 819, net_minor: 688, tax_minor: 131 };
         assert_eq!(basket.taxes(), [seven, nineteen]);
+    }
+
+    #[test]
+    fn the_taxes_of_sales_are_the_sums_of_their_receipts() {
+        let coffee = |tip_minor| Basket { lines: vec![line(350, 1, Some(190))], tip_minor };
+        let cake = Basket { lines: vec![line(420, 1, Some(70)), line(25, 1, None)], tip_minor: 0 };
+        let mut taxes = SalesTaxes::default();
+        for sale in [coffee(0), coffee(100), cake.clone()] {
+            taxes.add(&sale);
+        }
+        let rounded_twice = coffee(0).taxes()[0].net_minor * 2;
+        let nineteen = TaxedSum {
+            per_mille: 190,
+            gross_minor: 700,
+            net_minor: rounded_twice,
+            tax_minor: 700 - rounded_twice,
+        };
+        assert_eq!(taxes.by_rate().collect::<Vec<_>>(), [cake.taxes()[0], nineteen]);
+        assert_eq!((taxes.untaxed_minor(), taxes.total_minor()), (125, 700 + 100 + 445));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod app;
 #[cfg(test)]
 mod backend_tests;
 pub mod backup;
+pub mod books;
 pub mod canonical_json;
 pub mod error_type;
 pub mod funds;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::time::Timestamp;
 use tillgate_store::ledger::{Entry, LedgerKind, LedgerPart, Place};
 use tillgate_store::{Reader, StoreError};
 
@@ -23,6 +24,28 @@ pub struct Statement {
     pub sats: i64,
     /// The next page, if there may be more movements.
     pub next: Option<LedgerPart>,
+}
+
+/// The balance before and after a period, and the sums of its movements.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sums {
+    pub opening_sats: i64,
+    pub closing_sats: i64,
+    /// The kinds with movements.
+    pub by_kind: Vec<KindSum>,
+    /// The network fees paid.
+    pub fee_sats: i64,
+}
+
+/// The sum of the movements of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindSum {
+    pub kind: LedgerKind,
+    /// The number of movements.
+    pub count: u64,
+    pub sats: i64,
+    /// `None` if a movement has no worth.
+    pub worth_minor: Option<i64>,
 }
 
 /// Rates that were read already, by the `seq` of their row in `ledger_rates`.
@@ -79,6 +102,49 @@ pub fn page(
         lines,
         next,
     })
+}
+
+/// The sums of the movements from `from` until `to`, valued in one currency. They are read in parts
+/// of `limit` rows, so that a long period needs little memory.
+pub fn sums(
+    reader: &Reader<'_>,
+    (from, to): (Option<Timestamp>, Option<Timestamp>),
+    currency: Currency,
+    limit: u32,
+) -> Result<Sums, StoreError> {
+    let mut by_kind: BTreeMap<LedgerKind, KindSum> = BTreeMap::new();
+    let mut fee_sats: i64 = 0;
+    let mut part = Some(LedgerPart { from, to, limit, ..LedgerPart::default() });
+    while let Some(asked) = part {
+        let page = page(reader, asked, currency)?;
+        for line in &page.lines {
+            let kind = line.entry.kind;
+            let nothing = KindSum { kind, count: 0, sats: 0, worth_minor: Some(0) };
+            by_kind.entry(kind).or_insert(nothing).add(line);
+            fee_sats = fee_sats.saturating_add(line.fee_sats.unwrap_or(0));
+        }
+        part = page.next;
+    }
+    let before = |at| reader.ledger_sats_before(at);
+    Ok(Sums {
+        opening_sats: from.map_or(Ok(0), before)?,
+        closing_sats: to.map_or_else(|| reader.ledger_sats(), before)?,
+        by_kind: by_kind.into_values().collect(),
+        fee_sats,
+    })
+}
+
+impl KindSum {
+    fn add(&mut self, line: &Line) {
+        self.count += 1;
+        self.sats = self.sats.saturating_add(line.entry.sats);
+        self.worth_minor = with_worth(self.worth_minor, line.worth_minor);
+    }
+}
+
+/// The sum of two worths; `None` if one of them is unknown.
+fn with_worth(sum: Option<i64>, worth: Option<i64>) -> Option<i64> {
+    sum.zip(worth).map(|(sum, worth)| sum.saturating_add(worth))
 }
 
 impl Line {
@@ -153,8 +219,7 @@ fn totals(lines: &[Line], characters: usize) -> Vec<Total> {
 impl Total {
     fn add(&mut self, line: &Line) {
         self.sats = self.sats.saturating_add(line.entry.sats);
-        self.worth_minor =
-            self.worth_minor.zip(line.worth_minor).map(|(sum, worth)| sum.saturating_add(worth));
+        self.worth_minor = with_worth(self.worth_minor, line.worth_minor);
         self.fee_sats = self.fee_sats.saturating_add(line.fee_sats.unwrap_or(0));
     }
 }
@@ -162,7 +227,6 @@ impl Total {
 #[cfg(test)]
 mod tests {
     use tillgate_domain::id::Id;
-    use tillgate_domain::time::Timestamp;
 
     use super::*;
 

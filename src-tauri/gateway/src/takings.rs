@@ -7,15 +7,19 @@ use tillgate_domain::time::Timestamp;
 use tillgate_store::takings::TakingsRow;
 use tillgate_store::{Reader, StoreError};
 
-/// The most days of one request. The panel shows 30.
-pub const DAYS_MAX: usize = 100;
+/// The most days of one request: those of a leap year, and some more. Home shows 30.
+pub const DAYS_MAX: usize = 400;
 const WEEK_DAYS: usize = 7;
 
-/// Consecutive days. The caller knows the time zone, so that each day may have another length.
+/// The bounds of consecutive days or longer periods. The caller knows the time zone, so that each
+/// day may have another length.
+#[derive(Debug, Clone)]
+pub struct Bounds(Vec<Timestamp>);
+
+/// Consecutive days.
 #[derive(Debug, Clone)]
 pub struct Days {
-    /// The beginning of each day, and then the end of the last day.
-    bounds: Vec<Timestamp>,
+    bounds: Bounds,
     /// The number of the last days that make up the present week.
     week: usize,
 }
@@ -68,17 +72,34 @@ pub struct AllTakings {
     pub others: Vec<Takings>,
 }
 
+impl Bounds {
+    /// The beginning of each period, and then the end of the last one.
+    pub fn new(times: Vec<Timestamp>) -> Result<Self, NotDays> {
+        if !(1..=DAYS_MAX).contains(&times.len().saturating_sub(1)) {
+            return Err(NotDays::Count);
+        }
+        if !times.is_sorted_by(|one, next| one < next) {
+            return Err(NotDays::Order);
+        }
+        Ok(Self(times))
+    }
+
+    /// The beginning and the end of each period.
+    pub fn periods(&self) -> impl Iterator<Item = (Timestamp, Timestamp)> {
+        self.0.iter().copied().zip(self.0.iter().copied().skip(1))
+    }
+
+    /// The beginning of the first period and the end of the last one.
+    pub fn whole(&self) -> Option<(Timestamp, Timestamp)> {
+        self.0.first().copied().zip(self.0.last().copied())
+    }
+}
+
 impl Days {
     /// Days from their bounds; the last `week` days make up the present week.
     pub fn new(bounds: Vec<Timestamp>, week: usize) -> Result<Self, NotDays> {
-        let count = bounds.len().saturating_sub(1);
-        if !(1..=DAYS_MAX).contains(&count) {
-            return Err(NotDays::Count);
-        }
-        if !bounds.is_sorted_by(|one, next| one < next) {
-            return Err(NotDays::Order);
-        }
-        if !(1..=WEEK_DAYS.min(count)).contains(&week) {
+        let bounds = Bounds::new(bounds)?;
+        if !(1..=WEEK_DAYS.min(bounds.periods().count())).contains(&week) {
             return Err(NotDays::Week);
         }
         Ok(Self { bounds, week })
@@ -114,15 +135,21 @@ pub fn top_of_chart(days: &[TakingsRow]) -> i64 {
     }
 }
 
+/// The takings of each period.
+pub fn of_periods(
+    reader: &Reader<'_>,
+    bounds: &Bounds,
+    currency: Currency,
+) -> Result<Vec<TakingsRow>, StoreError> {
+    bounds.periods().map(|(from, to)| reader.takings(currency, from, to)).collect()
+}
+
 fn in_currency(
     reader: &Reader<'_>,
     days: &Days,
     currency: Currency,
 ) -> Result<Takings, StoreError> {
-    let pairs = days.bounds.iter().zip(days.bounds.iter().skip(1));
-    let rows = pairs
-        .map(|(from, to)| reader.takings(currency, *from, *to))
-        .collect::<Result<Vec<_>, _>>()?;
+    let rows = of_periods(reader, &days.bounds, currency)?;
     Ok(Takings {
         currency,
         today: rows.last().copied().unwrap_or_default(),
@@ -135,7 +162,8 @@ fn in_currency(
     })
 }
 
-fn sum<'a>(rows: impl Iterator<Item = &'a TakingsRow>) -> TakingsRow {
+/// The sum of these takings.
+pub fn sum<'a>(rows: impl Iterator<Item = &'a TakingsRow>) -> TakingsRow {
     rows.fold(TakingsRow::default(), |sum, row| TakingsRow {
         payments: sum.payments.saturating_add(row.payments),
         price_minor: sum.price_minor.saturating_add(row.price_minor),
@@ -175,7 +203,7 @@ mod tests {
         assert_eq!(days(&[0, 1], 1), None);
         assert_eq!(days(&[0, 82_800_000, 169_200_000], 2), None, "a day of 23 hours");
         assert_eq!(days(&[0], 1), Some(NotDays::Count));
-        assert_eq!(days(&(0..=101).collect::<Vec<_>>(), 1), Some(NotDays::Count));
+        assert_eq!(days(&(0..=401).collect::<Vec<_>>(), 1), Some(NotDays::Count));
         assert_eq!(days(&[0, 2, 2], 1), Some(NotDays::Order));
         assert_eq!(days(&[0, 1, 2], 3), Some(NotDays::Week));
         assert_eq!(days(&(0..=20).collect::<Vec<_>>(), 8), Some(NotDays::Week));

@@ -18,8 +18,11 @@ use super::reader::Reader;
 use super::tx::Tx;
 use super::values::{self, Columns as _, InOrder};
 
+const BALANCE_BEFORE: &str =
+    "SELECT sats - (SELECT ifnull(sum(sats), 0) FROM ledger WHERE at >= ?1) FROM ledger_sum";
+
 /// The kind of movement in a line of the statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, TS)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum LedgerKind {
     /// Counted coins of a payment were confirmed, or reversed.
@@ -66,6 +69,8 @@ pub struct LedgerPart {
     pub after: Option<Place>,
     /// Up to this `seq`.
     pub last_seq: Option<i64>,
+    /// Only rows of this kind.
+    pub kind: Option<LedgerKind>,
     pub limit: u32,
 }
 
@@ -139,6 +144,13 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
+    /// The balance before the rows of `at` and later.
+    pub fn ledger_sats_before(&self, at: Timestamp) -> Result<i64, StoreError> {
+        // A period that was chosen is mostly a late one, so few rows follow it.
+        let mut query = self.connection.prepare_cached(BALANCE_BEFORE)?;
+        Ok(query.query_row([at.ms()], |row| row.get(0))?)
+    }
+
     /// The balance, added up again from all rows.
     pub fn added_up_ledger_sats(&self) -> Result<i64, StoreError> {
         let mut query =
@@ -180,14 +192,17 @@ impl Reader<'_> {
              FROM ledger AS l LEFT JOIN payments AS p ON p.seq = l.payment_seq \
              LEFT JOIN payouts AS o ON o.seq = l.payout_seq LEFT JOIN anomalies AS a ON a.seq = o.anomaly_seq \
              LEFT JOIN versions AS v ON v.txid = l.txid \
-             WHERE (l.at, l.seq) > (?1, ?2) AND l.at < ?3 AND l.seq <= ?4 ORDER BY l.at, l.seq LIMIT ?5",
+             WHERE (l.at, l.seq) > (?1, ?2) AND l.at < ?3 AND l.seq <= ?4 AND (?5 IS NULL OR l.kind = ?5) \
+             ORDER BY l.at, l.seq LIMIT ?6",
         )?;
         // Rows are numbered from 1.
         let from = part.from.map_or((i64::MIN, 0), |from| (from.ms(), 0));
         let (at, seq) = part.after.map_or(from, |after| from.max((after.at.ms(), after.seq)));
         let to = part.to.map_or(i64::MAX, Timestamp::ms);
         let last_seq = part.last_seq.unwrap_or(i64::MAX);
-        query.query_and_then(params![at, seq, to, last_seq, part.limit], entry_from_row)?.collect()
+        let kind = part.kind.map(LedgerKind::as_str);
+        let values = params![at, seq, to, last_seq, kind, part.limit];
+        query.query_and_then(values, entry_from_row)?.collect()
     }
 
     /// `seq` of the last written row; 0 without rows.

@@ -10,6 +10,7 @@ pub mod api_keys;
 pub mod audit;
 pub mod backups;
 pub mod batches;
+pub mod books;
 pub mod chain;
 pub mod coins;
 pub mod copy;

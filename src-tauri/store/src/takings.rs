@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
 
@@ -20,13 +20,20 @@ const NEXT_CURRENCY: &str = "SELECT currency FROM payments WHERE state = 'CONFIR
 pub(super) const TAKEN_MINOR: &str = "CASE WHEN paid_sats < amount_sats \
      THEN CAST(price_minor * paid_sats / amount_sats AS INTEGER) ELSE price_minor END";
 
-static SUM: LazyLock<String> = LazyLock::new(|| {
+/// The columns of a [`TakingsRow`].
+pub(super) static SUMS: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT count(*) AS payments, ifnull(sum({TAKEN_MINOR}), 0) AS price_minor, \
-         ifnull(sum(min(amount_sats, paid_sats)), 0) AS paid_sats FROM payments \
-         WHERE state = 'CONFIRMED' AND currency = ?1 AND confirmed_at >= ?2 AND confirmed_at < ?3"
+        "count(*) AS payments, ifnull(sum({TAKEN_MINOR}), 0) AS price_minor, \
+         ifnull(sum(min(amount_sats, paid_sats)), 0) AS paid_sats"
     )
 });
+
+/// The payments that count, by their currency and the bounds of a period.
+pub(super) const TAKEN: &str =
+    "state = 'CONFIRMED' AND currency = ?1 AND confirmed_at >= ?2 AND confirmed_at < ?3";
+
+static SUM: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {} FROM payments WHERE {TAKEN}", *SUMS));
 
 /// The sum of some payments in one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +44,17 @@ pub struct TakingsRow {
     pub price_minor: i64,
     /// The sum of the coins that count for them, without what was paid too much.
     pub paid_sats: u64,
+}
+
+impl TakingsRow {
+    /// Reads the columns [`SUMS`].
+    pub(super) fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            payments: values::number(row, "payments")?,
+            price_minor: values::Columns::value(row, "price_minor")?,
+            paid_sats: sats(row, "paid_sats")?,
+        })
+    }
 }
 
 impl Reader<'_> {
@@ -63,13 +81,7 @@ impl Reader<'_> {
     ) -> Result<TakingsRow, StoreError> {
         let mut query = self.connection.prepare_cached(&SUM)?;
         query
-            .query_and_then(params![currency.code(), from.ms(), to.ms()], |row| {
-                Ok(TakingsRow {
-                    payments: values::number(row, "payments")?,
-                    price_minor: values::Columns::value(row, "price_minor")?,
-                    paid_sats: sats(row, "paid_sats")?,
-                })
-            })?
+            .query_and_then(params![currency.code(), from.ms(), to.ms()], TakingsRow::read)?
             .next()
             .unwrap_or_else(|| Ok(TakingsRow::default()))
     }
@@ -78,6 +90,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::books;
 
     #[test]
     fn takings_are_summed_from_their_index_alone() {
@@ -93,10 +106,10 @@ mod tests {
                 .unwrap()
         };
         let index = "SEARCH payments USING COVERING INDEX payments_takings";
-        assert_eq!(
-            plan(&SUM, &[&"USD", &1, &2]),
-            format!("{index} (currency=? AND confirmed_at>? AND confirmed_at<?)")
-        );
+        let of_period = format!("{index} (currency=? AND confirmed_at>? AND confirmed_at<?)");
+        for sql in [&SUM, &books::BY_MAKER, &books::LINES] {
+            assert_eq!(plan(sql, &[&"USD", &1, &2]).replace(" p ", " payments "), of_period);
+        }
         assert_eq!(plan(NEXT_CURRENCY, &[&"USD"]), format!("{index} (currency>?)"));
     }
 }

@@ -377,7 +377,7 @@ export type AnomalyKind = "LATE_PAYMENT" | "EXTRA_PAYMENT" | "OVERPAYMENT" | "UN
 /**
  * The type of each command's answer.
  */
-export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, listNews: News, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, showSmallSales: SmallSalesView, setSmallSales: SmallSalesView, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
+export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, showBooks: BooksView, booksSheet: BooksTable, listNews: News, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, statementSums: StatementSumsView, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, showSmallSales: SmallSalesView, setSmallSales: SmallSalesView, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
 
 /**
  * Approves an offer. The sender then sends the payout.
@@ -508,6 +508,44 @@ passphraseMin: number,
  * The facts that belong beside the words; absent without a wallet.
  */
 sheet: SheetView | null, };
+
+/**
+ * Asks for the takings of consecutive periods as a table, with a line for each period and
+ * currency.
+ */
+export type BooksSheet = { 
+/**
+ * The beginning of each period, the oldest first, and then the end of the last period, in
+ * milliseconds since 1970.
+ */
+bounds: Array<number>, 
+/**
+ * The first day of each period, such as `2026-01-12`. The gateway knows no time zone.
+ */
+days: Array<string>, 
+/**
+ * The locale whose spreadsheets read the table, such as `de-AT`; absent for plain CSV.
+ */
+locale: string | null, };
+
+/**
+ * The takings as a table.
+ */
+export type BooksTable = { 
+/**
+ * The lines, each with its end. The first line has the headings.
+ */
+text: string, 
+/**
+ * The number of lines below the headings.
+ */
+rows: number, };
+
+export type BooksView = { 
+/**
+ * The currencies in which something was taken, the most payments first.
+ */
+currencies: Array<CurrencyBooks>, };
 
 /**
  * An amount of Bitcoin.
@@ -890,7 +928,7 @@ message: string, };
  * A request by the panel or the command line. In JSON:
  * `{"command": "showPayment", "paymentId": "…"}`.
  */
-export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "createSale" } & CreateSale | { "command": "listWaitingSales" } & ListWaitingSales | { "command": "listProducts" } & ListProducts | { "command": "saveProducts" } & SaveProducts | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "listNews" } & ListNews | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "showSmallSales" } & ShowSmallSales | { "command": "setSmallSales" } & SetSmallSales | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
+export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "createSale" } & CreateSale | { "command": "listWaitingSales" } & ListWaitingSales | { "command": "listProducts" } & ListProducts | { "command": "saveProducts" } & SaveProducts | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "showBooks" } & ShowBooks | { "command": "booksSheet" } & BooksSheet | { "command": "listNews" } & ListNews | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "statementSums" } & StatementSums | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "showSmallSales" } & ShowSmallSales | { "command": "setSmallSales" } & SetSmallSales | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
 
 /**
  * The reason why a command failed.
@@ -1017,6 +1055,46 @@ export type CreateWallet = {
  * The number of words: 12 or 24; 12 if absent.
  */
 words: number | null, };
+
+/**
+ * The books in one currency. The gross sums of `taxes`, `untaxed` and `without_lines` make up the
+ * price of `all`.
+ */
+export type CurrencyBooks = { 
+/**
+ * The ISO code of the currency.
+ */
+currency: string, 
+/**
+ * The sum of all periods.
+ */
+all: TakingsSum, periods: Array<TakingsDay>, 
+/**
+ * A round value for the top of a chart of the periods. No period is above it.
+ */
+top: FiatView, 
+/**
+ * The half of `top`.
+ */
+half: FiatView, 
+/**
+ * The taxes of the till's sales, the lowest rate first. The sums of each sale are rounded as
+ * on its receipt.
+ */
+taxes: Array<TaxView>, 
+/**
+ * The tips, and the lines without a tax rate.
+ */
+untaxed: FiatView, 
+/**
+ * The takings without lines: those that were not made at the till, and sales for which staff
+ * accepted too few coins.
+ */
+withoutLines: FiatView, 
+/**
+ * The sums by the maker of the payments, the most payments first.
+ */
+byMaker: Array<MakerTakings>, };
 
 export type CurrencyTakings = { 
 /**
@@ -1421,6 +1499,23 @@ created: string,
 revoked: string | null, };
 
 /**
+ * The sum of the movements of one kind.
+ */
+export type KindView = { kind: LedgerKind, 
+/**
+ * The number of movements.
+ */
+count: number, 
+/**
+ * The change of the balance.
+ */
+amount: BtcView, 
+/**
+ * The worth of the movements, each at its own rate; absent if one of them has no worth.
+ */
+worth: FiatView | null, };
+
+/**
  * A label in the format of BIP329.
  */
 export type Label = { 
@@ -1623,6 +1718,20 @@ export type ListWaitingSales = Record<symbol, never>;
  * Makes the wallet from the words of `createWallet`. No later command returns these words.
  */
 export type MakeWallet = Record<symbol, never>;
+
+/**
+ * The kind of a payment's maker.
+ */
+export type MakerKind = "KEY" | "TILL" | "STAFF";
+
+/**
+ * The sum of the payments of one maker.
+ */
+export type MakerTakings = { maker: MakerKind, 
+/**
+ * The name of the API key; absent for the others.
+ */
+key: string | null, sum: TakingsSum, };
 
 export type NewHmacKey = { 
 /**
@@ -2151,6 +2260,10 @@ export type PaymentsSheetPage = {
  * The lines, each with its end.
  */
 text: string, 
+/**
+ * The number of payments in `text`.
+ */
+rows: number, 
 /**
  * The value of `after` for the next page; absent on the last page.
  */
@@ -3404,6 +3517,17 @@ export type ShowAnomaly = { anomalyId: string, };
 export type ShowBackups = Record<symbol, never>;
 
 /**
+ * Asks for the takings of consecutive periods, such as the months of a year. The payments count as
+ * in `showTakings`.
+ */
+export type ShowBooks = { 
+/**
+ * The beginning of each period, the oldest first, and then the end of the last period, in
+ * milliseconds since 1970. The gateway knows no time zone.
+ */
+bounds: Array<number>, };
+
+/**
  * Asks for today's limit.
  */
 export type ShowLimits = { 
@@ -3484,6 +3608,10 @@ from: string | null,
  */
 to: string | null, 
 /**
+ * The only kind of movements on the pages; all kinds if absent.
+ */
+kind: LedgerKind | null, 
+/**
  * The field `next` of the previous page; absent for the first page.
  */
 after: StatementPlace | null, 
@@ -3513,6 +3641,10 @@ worth: FiatView | null,
  * The rate of the payment or payout if it is in this currency; otherwise the rate at `time`.
  */
 exchangeRate: string | null, 
+/**
+ * The rate for people, with thousands separators.
+ */
+exchangeRateShown: string | null, 
 /**
  * The network fee, if the whole amount is a fee. A paid fee is positive.
  */
@@ -3571,6 +3703,10 @@ from: string | null,
  */
 to: string | null, 
 /**
+ * The only kind of movements on the pages; all kinds if absent.
+ */
+kind: LedgerKind | null, 
+/**
  * The field `next` of the previous page; absent for the first page.
  */
 after: StatementPlace | null, 
@@ -3588,9 +3724,52 @@ export type StatementSheetPage = {
  */
 text: string, 
 /**
+ * The number of movements in `text`.
+ */
+rows: number, 
+/**
  * The value of `after` for the next page; absent on the last page.
  */
 next: StatementPlace | null, };
+
+/**
+ * Asks for the balances and the sums of a period.
+ */
+export type StatementSums = { 
+/**
+ * The ISO code of the currency in which the movements are valued.
+ */
+currency: string, 
+/**
+ * The beginning of the period, inclusive: a time in ISO 8601, or a date, which means 00:00
+ * UTC.
+ */
+from: string | null, 
+/**
+ * The end of the period, exclusive, in the same form.
+ */
+to: string | null, };
+
+/**
+ * The opening balance and the sums of all kinds make up the closing balance.
+ */
+export type StatementSumsView = { 
+/**
+ * The balance before the period.
+ */
+opening: BtcView, 
+/**
+ * The balance after the period.
+ */
+closing: BtcView, 
+/**
+ * The kinds with movements.
+ */
+byKind: Array<KindView>, 
+/**
+ * The network fees paid.
+ */
+fees: BtcView, };
 
 /**
  * The sum of the movements of a day or a month.

@@ -47,6 +47,7 @@ export const MANUAL: Record<Route["screen"], Place> = {
   payout: at("paying-out.md", "when-an-approved-payout-waits"),
   "new-payout": at("paying-out.md"),
   anomalies: at("first-payment.md", "when-the-money-does-not-fit"),
+  books: at("paying-out.md", "for-your-books"),
   wallet: at("backup-and-restore.md"),
   keys: at("real-money.md"),
   sandbox: at("first-payment.md"),

@@ -248,7 +248,8 @@ impl Limits {
 impl Statement {
     pub fn command(self) -> Command {
         let Self { currency, from, to, format } = self;
-        let statement = statement::Statement { currency, from, to, after: None, limit: None };
+        let (kind, after, limit) = (None, None, None);
+        let statement = statement::Statement { currency, from, to, kind, after, limit };
         match format {
             Some(StatementFormat::Csv) => StatementSheet { statement, locale: None }.into(),
             Some(StatementFormat::Spreadsheet) => {

@@ -57,6 +57,8 @@ pub struct PaymentsSheet {
 pub struct PaymentsSheetPage {
     /// The lines, each with its end.
     pub text: String,
+    /// The number of payments in `text`.
+    pub rows: u32,
     /// The value of `after` for the next page; absent on the last page.
     #[ts(type = "number | null")]
     pub next: Option<i64>,
@@ -86,7 +88,11 @@ async fn page(
             text.push_str(&sheet.line(cells(row, &txids)));
         }
         let is_last = rows.len() < usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(PaymentsSheetPage { text, next: rows.last().map(|row| row.seq).filter(|_| !is_last) })
+        Ok(PaymentsSheetPage {
+            text,
+            next: rows.last().map(|row| row.seq).filter(|_| !is_last),
+            rows: u32::try_from(rows.len()).unwrap_or(limit),
+        })
     })
     .await
 }
@@ -130,7 +136,7 @@ mod tests {
         let (mut all, mut after) = (String::new(), None);
         for _ in 0..3 {
             let asked = PaymentsSheet { after, ..PaymentsSheet::default() };
-            let PaymentsSheetPage { text, next } = page(asked, &by, 2).await.unwrap();
+            let PaymentsSheetPage { text, next, .. } = page(asked, &by, 2).await.unwrap();
             all.push_str(&text);
             after = next;
             // A payment that is made meanwhile is newer than the first page, so no page holds it.

@@ -1,10 +1,15 @@
 //! Set-up and checks for tests of the sender: a gateway with a wallet and coins.
 
+use std::collections::BTreeSet;
+use std::iter;
+
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::id::Id;
-use tillgate_domain::money::format_btc;
+use tillgate_domain::money::{Currency, format_btc};
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
+use tillgate_store::StoreError;
+use tillgate_store::ledger::LedgerPart;
 use tillgate_store::notify_hosts::NotifyHosts;
 use tillgate_store::payouts::PayoutRow;
 
@@ -12,6 +17,7 @@ use super::World;
 use super::stage::{Backend, Stage};
 use crate::payouts::{self, OfferRequest, PayoutRequest, Permit, Requester};
 use crate::sender::{Agreed, ReplaceError, Sender};
+use crate::statement;
 use crate::watcher::Watcher;
 
 /// A wallet with this many confirmed coins of 0.01 BTC each.
@@ -165,13 +171,37 @@ impl World {
             .gateway
             .store
             .read(|reader| {
-                Ok::<_, tillgate_store::StoreError>((
-                    reader.ledger_sats()?,
-                    reader.reckoned_balance_sats()?,
-                ))
+                Ok::<_, StoreError>((reader.ledger_sats()?, reader.reckoned_balance_sats()?))
             })
             .unwrap();
         assert_eq!(booked, reckoned, "the ledger's sum is not the balance");
+    }
+
+    /// Checks that the opening balance and the movements make up the closing balance, for each
+    /// period between two movements.
+    pub fn check_statements(&self) {
+        let rows = LedgerPart { limit: u32::MAX, ..LedgerPart::default() };
+        self.gateway
+            .store
+            .read(|reader| {
+                let times: BTreeSet<_> =
+                    reader.ledger_page(&rows)?.iter().map(|entry| entry.at).collect();
+                let bounds: Vec<_> =
+                    iter::once(None).chain(times.into_iter().map(Some)).chain([None]).collect();
+                let mut carried_sats = 0;
+                for pair in bounds.windows(2) {
+                    let sums = statement::sums(reader, (pair[0], pair[1]), Currency::USD, 2)?;
+                    let moved: i64 = sums.by_kind.iter().map(|kind| kind.sats).sum();
+                    assert_eq!(
+                        sums.opening_sats, carried_sats,
+                        "it goes on from the period before"
+                    );
+                    assert_eq!(sums.opening_sats + moved, sums.closing_sats, "{sums:?}");
+                    carried_sats = sums.closing_sats;
+                }
+                Ok::<_, StoreError>(())
+            })
+            .unwrap();
     }
 
     /// Checks that the ledger's sum is the chain's balance. No transaction of ours may be

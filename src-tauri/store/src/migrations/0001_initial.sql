@@ -137,7 +137,7 @@ CREATE INDEX payments_by_key ON payments (key_id, created_at, seq) WHERE is_inde
 CREATE INDEX payments_due_at ON payments (next_due_at) WHERE is_indexed = 1 AND next_due_at IS NOT NULL;
 CREATE INDEX payments_due_height ON payments (next_due_height) WHERE next_due_height IS NOT NULL;
 -- The sums of takings read only this index. It holds `state` too, or SQLite would also read each payment.
-CREATE INDEX payments_takings ON payments (currency, confirmed_at, state, price_minor, amount_sats, paid_sats)
+CREATE INDEX payments_takings ON payments (currency, confirmed_at, state, price_minor, amount_sats, paid_sats, key_id)
     WHERE state = 'CONFIRMED';
 CREATE TRIGGER payments_are_kept BEFORE DELETE ON payments BEGIN
     SELECT RAISE(ABORT, 'payments are never deleted');
@@ -422,7 +422,7 @@ CREATE TABLE ledger (
     payout_seq  INTEGER REFERENCES payouts (seq),
     rates_seq   INTEGER REFERENCES ledger_rates (seq)                        -- the exchange rates at `at`
 ) STRICT;
-CREATE INDEX ledger_by_time ON ledger (at, seq);
+CREATE INDEX ledger_by_time ON ledger (at, seq, sats); -- `sats` for the balance at a time
 CREATE TRIGGER ledger_rows_stay BEFORE UPDATE ON ledger BEGIN
     SELECT RAISE(ABORT, 'rows of the ledger are never changed');
 END;

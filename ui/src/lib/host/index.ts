@@ -1,5 +1,13 @@
 // The only access to the gateways. The rest of the panel knows commands and answers, but no transport.
-import type { Answers, Command, CommandError, PaymentsSheet, StatusView } from "../bindings";
+import type {
+  Answers,
+  BooksSheet,
+  Command,
+  CommandError,
+  PaymentsSheet,
+  Statement,
+  StatusView,
+} from "../bindings";
 import { withSumsInLocale } from "../language/sums";
 import type { Note } from "../news";
 import type { TrayWords } from "../tray";
@@ -13,9 +21,9 @@ export type CommandName = Command["command"];
  * Events that the desktop program sends. `changed`: data of an environment has changed. `no-tray`: a person closed the
  * window, but the desktop has no tray. `screen`: a person wants to see a screen, named as in the URL. `customer-closed`:
  * the customer's window was closed. `sound`: an event of the named kind has a sound. `news`: new events, as JSON, that the
- * desktop shall show.
+ * desktop shall show. `saving`: so many rows of a file were written.
  */
-export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "sound" | "news";
+export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "sound" | "news" | "saving";
 
 /**
  * The commands to the desktop program, each with its fields and its answer.
@@ -25,8 +33,9 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  *   and the words of the tray and the title.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
  * - `notify` shows a notification of the desktop.
- * - `save-payments` and `save-statement` save a table for spreadsheets in the folder for downloads: the payments that
- *   match, and all movements of the balance, valued in a currency.
+ * - `save-payments`, `save-takings` and `save-statement` save a list in the folder for downloads: the payments that
+ *   match, the takings of a period, and the movements of the balance. A list is a table for spreadsheets, and a statement
+ *   may be JSON. `name` is the file's name. `stop-saving` breaks the saving off; the answer then names no file.
  * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
 export interface ShellActs {
@@ -37,8 +46,13 @@ export interface ShellActs {
   "customer-view": [undefined, unknown];
   "customer-close": [undefined, unknown];
   notify: [Note, unknown];
-  "save-payments": [Omit<PaymentsSheet, "after" | "locale">, { file: string }];
-  "save-statement": [{ currency: string }, { file: string }];
+  "save-payments": [Omit<PaymentsSheet, "after" | "locale">, { file: string | null }];
+  "save-takings": [Omit<BooksSheet, "locale"> & { name: string }, { file: string | null }];
+  "save-statement": [
+    Omit<Statement, "after" | "limit"> & { name: string; form: "csv" | "json" },
+    { file: string | null },
+  ];
+  "stop-saving": [undefined, unknown];
   "open-page": [{ paymentId: string }, unknown];
   "mail-page": [{ paymentId: string }, unknown];
 }
@@ -72,7 +86,7 @@ export interface Transport {
   running(): Promise<Running>;
   /**
    * Calls `heard` at each event until the returned function is called. `changed` names an environment, `screen` an address,
-   * `sound` a kind of event, and `news` the events.
+   * `sound` a kind of event, `news` the events, and `saving` a number of rows.
    */
   on(event: HostEvent, heard: (named?: string) => void): () => void;
 }

@@ -3,6 +3,7 @@ import type { Attachment } from "svelte/attachments";
 import type { PaymentState, PayoutState } from "../bindings";
 import { dayBounds, daysOf, type Period } from "../days";
 import { keepApart } from "./environment.svelte";
+import { go } from "./route.svelte";
 
 /** The number of rows on a page of anomalies. */
 export const PAGE = 50;
@@ -88,6 +89,12 @@ export function narrowedPayments(narrowed: PaymentsNarrowed, todayMs: number) {
     to: toDay === "" ? null : dayBounds(toDay)[1],
     label: label === "" ? null : label,
   };
+}
+
+/** Shows the payments that were created on these days, in the form `2026-01-12`. */
+export function showPaymentsOf(fromDay: string, toDay: string): void {
+  lists.payments = { ...allPayments(), period: "days", fromDay, toDay };
+  go({ screen: "payments" });
 }
 
 /** Scroll positions of 0 pixels. They are not reactive, because no screen displays them. */

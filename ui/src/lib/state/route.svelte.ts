@@ -14,6 +14,7 @@ export type Route =
   | { screen: "payout"; id: string }
   | { screen: "new-payout" }
   | { screen: "anomalies" }
+  | { screen: "books" }
   | { screen: "wallet" }
   | { screen: "go-live"; step?: Step }
   | { screen: "keys" }
@@ -50,6 +51,7 @@ function parseRoute([screen, id]: string[]): Route {
     case "payouts":
     case "new-payout":
     case "anomalies":
+    case "books":
     case "wallet":
     case "keys":
     case "sandbox":

@@ -281,6 +281,7 @@ impl History {
             i64::try_from(balance).unwrap(),
             "the ledger's sum differs from the coins in the chain"
         );
+        self.world().check_statements();
     }
 
     /// Gives up each payout that another copy of the wallet paid with other coins. Our transaction

@@ -129,6 +129,8 @@ fn the_wallets_page_shows_the_balance_after_a_payment() {
         .await;
         let folded = "//summary[contains(., 'in another program')]";
         app.waits_for(folded).await.click().await.unwrap();
+        // The driver does not scroll a button from below the status bar.
+        app.script("document.querySelector('details.other').scrollIntoView()").await;
         app.clicks("Show the descriptors").await;
         let descriptors = tillgate(data.path(), &["wallet", "descriptor"]);
         let (_, checksum) = descriptors["external"].as_str().unwrap().split_once('#').unwrap();

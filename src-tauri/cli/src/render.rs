@@ -122,6 +122,8 @@ pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Erro
         | Command::SaveProducts(_)
         | Command::ShowTakings(_)
         | Command::ShowBooks(_)
+        | Command::ShowSmallSales(_)
+        | Command::SetSmallSales(_)
         | Command::BooksSheet(_)
         | Command::ListNews(_)
         | Command::ListReceived(_)

@@ -62,6 +62,10 @@ pub async fn console(
             let gateway = gateways.by_name(environment)?;
             return downloads::save(List::Statement, &app, gateway, command).await;
         }
+        Some("save-acts") => {
+            let gateway = gateways.by_name(environment)?;
+            return downloads::save(List::Acts, &app, gateway, command).await;
+        }
         Some("stop-saving") => app.state::<Saving>().stop(),
         Some("customer-view") => {
             customer::open(&app, gateways.by_name(environment)?.environment())?

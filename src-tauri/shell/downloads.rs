@@ -31,6 +31,7 @@ pub enum List {
     Payments,
     Takings,
     Statement,
+    Acts,
 }
 
 /// Breaks off the files that are being saved; kept as Tauri state.
@@ -73,6 +74,7 @@ pub async fn save(
     let (command, subject, form) = match list {
         List::Payments => ("paymentsSheet", "payments", Form::Table),
         List::Takings => ("booksSheet", "takings", Form::Table),
+        List::Acts => ("actsSheet", "acts", Form::Table),
         List::Statement if asked["form"] == "json" => {
             ("statement", "statement", Form::Json(WrittenStatement::as_json(&currency)))
         }

@@ -126,6 +126,8 @@ pub fn render(command: &Command, view: Value) -> Result<String, serde_json::Erro
         | Command::SetSmallSales(_)
         | Command::BooksSheet(_)
         | Command::ListNews(_)
+        | Command::ListActs(_)
+        | Command::ActsSheet(_)
         | Command::ListReceived(_)
         | Command::PaymentsSheet(_)
         | Command::Statement(_)

@@ -9,6 +9,7 @@ use tillgate_gateway::App;
 use ts_rs::TS;
 
 use super::actor::Actor;
+use super::acts::{ActsSheet, ListActs};
 use super::alarms::DismissAlarm;
 use super::anomalies::{
     AskRefundAddress, DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly,
@@ -137,6 +138,8 @@ commands! {
     shows show_books: ShowBooks,
     shows books_sheet: BooksSheet,
     shows list_news: ListNews,
+    shows list_acts: ListActs,
+    shows acts_sheet: ActsSheet,
     shows show_limits: ShowLimits,
     changes set_limits: SetLimits,
     shows wallet_info: WalletInfo,

@@ -4,6 +4,7 @@
 //! reason why a payment is invalid.
 
 mod actor;
+pub mod acts;
 pub mod alarms;
 pub mod anomalies;
 pub mod ask;

@@ -1,5 +1,6 @@
 //! Tests of a whole gateway whose result is seen through commands.
 
+mod acts;
 mod alarms;
 mod catching_up;
 mod chained;

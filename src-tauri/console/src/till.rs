@@ -151,7 +151,14 @@ impl Ask for SaveProducts {
         entries("products", self.products.len(), 0, PRODUCTS_MAX)?;
         let products: Vec<ProductRow> =
             self.products.into_iter().enumerate().map(product).collect::<Result<_, _>>()?;
-        by.gateway().store.write(move |tx| tx.put_products(&products)).await?;
+        let (now, actor) = (by.gateway().time.now(), by.actor.to_owned());
+        by.gateway()
+            .store
+            .write(move |tx| {
+                tx.put_products(&products)?;
+                tx.audit(now, &actor, "products save", "")
+            })
+            .await?;
         ListProducts {}.answer(by).await
     }
 }

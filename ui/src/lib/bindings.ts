@@ -278,6 +278,75 @@ over: FiatView | null,
 notified: boolean, };
 
 /**
+ * An act of a person or an API key.
+ */
+export type ActItem = { 
+/**
+ * When it happened, ISO 8601 with milliseconds.
+ */
+time: string, 
+/**
+ * A person in the window (`panel:ann`) or at the command line (`cli:ann`), or an API key's name.
+ */
+actor: string, 
+/**
+ * The action, such as `keys revoke`.
+ */
+act: string, 
+/**
+ * Its object: an id, or the name of a setting or a key.
+ */
+subject: string, };
+
+/**
+ * Asks for the newest 20,000 acts as a table.
+ */
+export type ActsSheet = { 
+/**
+ * The locale whose spreadsheets read the table, such as `de-AT`; absent for plain CSV.
+ */
+locale: string | null, 
+/**
+ * The person or the API key, as in `ActItem::actor`.
+ */
+actor: string | null, 
+/**
+ * The first word of the act, such as `payouts`.
+ */
+about: string | null, 
+/**
+ * The beginning of the period, inclusive, in milliseconds since 1970.
+ */
+from: number | null, 
+/**
+ * The end of the period, exclusive, in milliseconds since 1970.
+ */
+to: number | null, };
+
+/**
+ * The acts as a table.
+ */
+export type ActsTable = { 
+/**
+ * The lines, each with its end. The first line has the headings.
+ */
+text: string, 
+/**
+ * The number of lines below the headings.
+ */
+rows: number, };
+
+export type ActsView = { items: Array<ActItem>, 
+/**
+ * The number of acts on all pages together.
+ */
+itemsCount: number, 
+/**
+ * Everybody who ever acted, as in `ActItem::actor`.
+ */
+actors: Array<string>, };
+
+/**
  * An alarm about a payout.
  */
 export type AlarmItem = { payoutId: string, 
@@ -377,7 +446,7 @@ export type AnomalyKind = "LATE_PAYMENT" | "EXTRA_PAYMENT" | "OVERPAYMENT" | "UN
 /**
  * The type of each command's answer.
  */
-export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, showBooks: BooksView, booksSheet: BooksTable, listNews: News, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, statementSums: StatementSumsView, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, showSmallSales: SmallSalesView, setSmallSales: SmallSalesView, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
+export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, showBooks: BooksView, booksSheet: BooksTable, listNews: News, listActs: ActsView, actsSheet: ActsTable, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, statementSums: StatementSumsView, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, showSmallSales: SmallSalesView, setSmallSales: SmallSalesView, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
 
 /**
  * Approves an offer. The sender then sends the payout.
@@ -928,7 +997,7 @@ message: string, };
  * A request by the panel or the command line. In JSON:
  * `{"command": "showPayment", "paymentId": "…"}`.
  */
-export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "createSale" } & CreateSale | { "command": "listWaitingSales" } & ListWaitingSales | { "command": "listProducts" } & ListProducts | { "command": "saveProducts" } & SaveProducts | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "showBooks" } & ShowBooks | { "command": "booksSheet" } & BooksSheet | { "command": "listNews" } & ListNews | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "statementSums" } & StatementSums | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "showSmallSales" } & ShowSmallSales | { "command": "setSmallSales" } & SetSmallSales | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
+export type Command = { "command": "status" } & Status | { "command": "listPayments" } & ListPayments | { "command": "paymentsSheet" } & PaymentsSheet | { "command": "showPayment" } & ShowPayment | { "command": "createPayment" } & CreatePayment | { "command": "createSale" } & CreateSale | { "command": "listWaitingSales" } & ListWaitingSales | { "command": "listProducts" } & ListProducts | { "command": "saveProducts" } & SaveProducts | { "command": "acceptPayment" } & AcceptPayment | { "command": "cancelPayment" } & CancelPayment | { "command": "listAnomalies" } & ListAnomalies | { "command": "showAnomaly" } & ShowAnomaly | { "command": "dismissAnomaly" } & DismissAnomaly | { "command": "askRefundAddress" } & AskRefundAddress | { "command": "refundAnomaly" } & RefundAnomaly | { "command": "listPayouts" } & ListPayouts | { "command": "showPayout" } & ShowPayout | { "command": "requestPayout" } & RequestPayout | { "command": "estimatePayout" } & EstimatePayout | { "command": "approvePayout" } & ApprovePayout | { "command": "rejectPayout" } & RejectPayout | { "command": "sendPayout" } & SendPayout | { "command": "estimateSend" } & EstimateSend | { "command": "bumpPayout" } & BumpPayout | { "command": "estimateBump" } & EstimateBump | { "command": "abandonPayout" } & AbandonPayout | { "command": "estimateAbandon" } & EstimateAbandon | { "command": "dismissAlarm" } & DismissAlarm | { "command": "releaseSender" } & ReleaseSender | { "command": "retrySender" } & RetrySender | { "command": "showTakings" } & ShowTakings | { "command": "showBooks" } & ShowBooks | { "command": "booksSheet" } & BooksSheet | { "command": "listNews" } & ListNews | { "command": "listActs" } & ListActs | { "command": "actsSheet" } & ActsSheet | { "command": "showLimits" } & ShowLimits | { "command": "setLimits" } & SetLimits | { "command": "walletInfo" } & WalletInfo | { "command": "walletDescriptor" } & WalletDescriptor | { "command": "walletLabels" } & WalletLabels | { "command": "importLabels" } & ImportLabels | { "command": "createWallet" } & CreateWallet | { "command": "makeWallet" } & MakeWallet | { "command": "draftWallet" } & DraftWallet | { "command": "confirmWallet" } & ConfirmWallet | { "command": "discardDraft" } & DiscardDraft | { "command": "restoreWallet" } & RestoreWallet | { "command": "showRestore" } & ShowRestore | { "command": "stopRestore" } & StopRestore | { "command": "continueRestore" } & ContinueRestore | { "command": "verifyWords" } & VerifyWords | { "command": "statement" } & Statement | { "command": "statementSheet" } & StatementSheet | { "command": "statementSums" } & StatementSums | { "command": "showBackups" } & ShowBackups | { "command": "backUp" } & BackUp | { "command": "verifyBackup" } & VerifyBackup | { "command": "setBackupPassphrase" } & SetBackupPassphrase | { "command": "listDeliveries" } & ListDeliveries | { "command": "resend" } & Resend | { "command": "listKeys" } & ListKeys | { "command": "createKey" } & CreateKey | { "command": "revokeKey" } & RevokeKey | { "command": "rotateHmacKey" } & RotateHmacKey | { "command": "listSettings" } & ListSettings | { "command": "getSetting" } & GetSetting | { "command": "setSetting" } & SetSetting | { "command": "unsetSetting" } & UnsetSetting | { "command": "changeSettings" } & ChangeSettings | { "command": "showSmallSales" } & ShowSmallSales | { "command": "setSmallSales" } & SetSmallSales | { "command": "testBackend" } & TestBackend | { "command": "doctor" } & Doctor | { "command": "listReceived" } & ListReceived | { "command": "sandbox" } & Sandbox;
 
 /**
  * The reason why a command failed.
@@ -1597,6 +1666,35 @@ available: FiatView,
  * Rounded up.
  */
 minimum: FiatView, };
+
+/**
+ * Lists acts of people and API keys, the newest first.
+ */
+export type ListActs = { 
+/**
+ * The most acts of the page, from 1 to 500.
+ */
+limit: number, 
+/**
+ * The number of newer acts that the page leaves out.
+ */
+offset: number, 
+/**
+ * The person or the API key, as in `ActItem::actor`.
+ */
+actor: string | null, 
+/**
+ * The first word of the act, such as `payouts`.
+ */
+about: string | null, 
+/**
+ * The beginning of the period, inclusive, in milliseconds since 1970.
+ */
+from: number | null, 
+/**
+ * The end of the period, exclusive, in milliseconds since 1970.
+ */
+to: number | null, };
 
 /**
  * Lists anomalies, newest first.

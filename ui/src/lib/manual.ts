@@ -49,6 +49,7 @@ export const MANUAL: Record<Route["screen"], Place> = {
   anomalies: at("first-payment.md", "when-the-money-does-not-fit"),
   books: at("paying-out.md", "for-your-books"),
   wallet: at("backup-and-restore.md"),
+  acts: at("settings.md", "log-of-acts"),
   keys: at("real-money.md"),
   sandbox: at("first-payment.md"),
   settings: at("settings.md"),

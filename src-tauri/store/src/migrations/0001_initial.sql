@@ -24,6 +24,10 @@ CREATE TABLE audit (
     act     TEXT NOT NULL,
     subject TEXT NOT NULL
 ) STRICT;
+CREATE TRIGGER audit_never_changes BEFORE UPDATE ON audit
+BEGIN SELECT raise(ABORT, 'an act in the audit never changes'); END;
+CREATE TRIGGER audit_never_shrinks BEFORE DELETE ON audit
+BEGIN SELECT raise(ABORT, 'an act in the audit is never deleted'); END;
 
 -- The public descriptor of each keychain. Blocks up to `birth_height` hold no coins of the keychain; it is null before
 -- the first address. Indexed payments have indices below `next_index`.

@@ -1,5 +1,6 @@
 // The only access to the gateways. The rest of the panel knows commands and answers, but no transport.
 import type {
+  ActsSheet,
   Answers,
   BooksSheet,
   Command,
@@ -33,8 +34,8 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  *   and the words of the tray and the title.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
  * - `notify` shows a notification of the desktop.
- * - `save-payments`, `save-takings` and `save-statement` save a list in the folder for downloads: the payments that
- *   match, the takings of a period, and the movements of the balance. A list is a table for spreadsheets, and a statement
+ * - `save-payments`, `save-takings`, `save-statement` and `save-acts` save a list in the folder for downloads: the
+ *   payments that match, the takings of a period, the movements of the balance, and the log of acts. A list is a table for spreadsheets, and a statement
  *   may be JSON. `name` is the file's name. `stop-saving` breaks the saving off; the answer then names no file.
  * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
@@ -52,6 +53,7 @@ export interface ShellActs {
     Omit<Statement, "after" | "limit"> & { name: string; form: "csv" | "json" },
     { file: string | null },
   ];
+  "save-acts": [Omit<ActsSheet, "locale">, { file: string | null }];
   "stop-saving": [undefined, unknown];
   "open-page": [{ paymentId: string }, unknown];
   "mail-page": [{ paymentId: string }, unknown];

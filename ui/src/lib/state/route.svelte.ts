@@ -17,6 +17,7 @@ export type Route =
   | { screen: "books" }
   | { screen: "wallet" }
   | { screen: "go-live"; step?: Step }
+  | { screen: "acts" }
   | { screen: "keys" }
   | { screen: "settings"; group?: Group }
   | { screen: "sandbox" };
@@ -53,6 +54,7 @@ function parseRoute([screen, id]: string[]): Route {
     case "anomalies":
     case "books":
     case "wallet":
+    case "acts":
     case "keys":
     case "sandbox":
       return { screen };

@@ -16,8 +16,8 @@ use super::payments::{PaymentItem, PaymentView, create};
 use super::refusal::ArgumentFault;
 use super::sums::FiatView;
 
-/// How long a sale stays among the waiting ones after it was paid or failed, so that the cashier
-/// sees it turn green or red.
+/// How long a sale stays among the waiting ones after it was paid or failed. The cashier sees it turn
+/// green or red.
 const END_SHOWN_MS: i64 = 10 * 60 * 1_000;
 
 /// Most products. More tiles cannot be found at a glance.

@@ -34,9 +34,10 @@ export type HostEvent = "changed" | "no-tray" | "screen" | "customer-closed" | "
  *   and the words of the tray and the title.
  * - `customer-view` opens the customer's window, on another monitor if there is one. `customer-close` closes it.
  * - `notify` shows a notification of the desktop.
- * - `save-payments`, `save-takings`, `save-statement` and `save-acts` save a list in the folder for downloads: the
- *   payments that match, the takings of a period, the movements of the balance, and the log of acts. A list is a table for spreadsheets, and a statement
- *   may be JSON. `name` is the file's name. `stop-saving` breaks the saving off; the answer then names no file.
+ * - `save-payments`, `save-takings`, `save-statement` and `save-acts` save a list in the folder for downloads. These
+ *   are the payments that match, the takings of a period, the movements of the balance, and the log of acts. A list is
+ *   a table for spreadsheets, and a statement may be JSON. `name` is the file's name. `stop-saving` breaks the saving
+ *   off; the answer then names no file.
  * - `open-page` opens the customer's page of a payment in the browser. `mail-page` begins a mail with its address.
  */
 export interface ShellActs {

@@ -78,6 +78,12 @@ pub fn currency(field: &str, code: &str) -> Result<Currency, CommandError> {
     Currency::from_code(code).ok_or_else(|| CommandError::invalid(field, &ArgumentFault::Currency))
 }
 
+/// The currency of the argument `currency`; without it, the first of the setting `currencies`.
+pub fn shop_currency(by: &Asker<'_>, code: Option<&str>) -> Result<Currency, CommandError> {
+    let first = || by.gateway().settings.snapshot().currencies.first().copied();
+    code.map_or_else(|| Ok(first().unwrap_or(Currency::USD)), |code| currency("currency", code))
+}
+
 /// The price in the argument `field`, as a person types it, in minor units of its currency.
 pub fn price(field: &str, typed: &str, currency: Currency) -> Result<i64, CommandError> {
     let plain =

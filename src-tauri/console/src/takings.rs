@@ -8,7 +8,7 @@ use tillgate_store::payment_lists::PaymentFilter;
 use tillgate_store::takings::TakingsRow;
 use ts_rs::TS;
 
-use super::ask::{Ask, Asker};
+use super::ask::{Ask, Asker, shop_currency};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
@@ -26,6 +26,9 @@ pub struct ShowTakings {
     pub bounds: Vec<i64>,
     /// The number of the last days that make up the present week, from 1 to 7.
     pub week_days: u32,
+    /// The ISO code of the shop's currency; the first of the setting `currencies` if absent.
+    #[serde(default)]
+    pub currency: Option<String>,
 }
 
 /// The takings of some days, in each currency.
@@ -35,7 +38,8 @@ pub struct TakingsView {
     /// The number of all payments that were ever created, in any state.
     #[ts(type = "number")]
     pub payments_count: u64,
-    /// The takings in the currency with the most payments.
+    /// The takings in the shop's currency. If there are none, those in the currency with the most
+    /// payments.
     pub main: CurrencyTakings,
     /// The takings in the other currencies.
     pub others: Vec<CurrencyTakings>,
@@ -96,10 +100,9 @@ impl Ask for ShowTakings {
             NotDays::Count | NotDays::Order => CommandError::invalid("bounds", &refusal),
             NotDays::Week => CommandError::invalid("weekDays", &refusal),
         })?;
-        by.read(move |gateway, reader| {
-            let first =
-                gateway.settings.snapshot().currencies.first().copied().unwrap_or(Currency::USD);
-            let takings = takings::load(reader, &days, first)?;
+        let own = shop_currency(by, self.currency.as_deref())?;
+        by.read(move |_, reader| {
+            let takings = takings::load(reader, &days, own)?;
             Ok(TakingsView {
                 payments_count: reader.payments_count(&PaymentFilter::default())?,
                 main: CurrencyTakings::from_takings(&takings.main),

@@ -8,10 +8,10 @@ mod making;
 mod restoring;
 
 use serde::{Deserialize, Serialize};
-use tillgate_domain::money::{format_btc, format_btc_signed};
+use tillgate_domain::money::{Currency, format_btc, format_btc_signed};
 use ts_rs::TS;
 
-use super::ask::{Ask, Asker, in_range};
+use super::ask::{Ask, Asker, in_range, shop_currency};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
@@ -43,8 +43,13 @@ const LABELLED_MAX: u32 = 1_000;
 const USUAL_GAP_LIMIT: u32 = 20;
 
 /// Asks for the wallet's sums.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct WalletInfo {}
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct WalletInfo {
+    /// The ISO code of the currency of `balanceWorth`; the first of the setting `currencies` if
+    /// absent.
+    #[serde(default)]
+    pub currency: Option<String>,
+}
 
 /// Asks for a page of labels of transactions, addresses and coins, in the format of BIP329.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -84,8 +89,7 @@ pub enum LabelsPart {
 pub struct WalletInfoView {
     /// The sum of the ledger: the confirmed coins of customers, minus the payouts that are SENT.
     pub balance: BtcView,
-    /// The worth of `balance` in the first accepted currency, rounded down; absent without a fresh
-    /// rate.
+    /// The worth of `balance`, rounded half-even; absent without a fresh rate.
     #[serde(default)]
     pub balance_worth: Option<FiatView>,
     /// The coins that a payout could spend now, without those that are not worth their fee at the
@@ -146,8 +150,9 @@ impl Ask for WalletInfo {
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletInfoView, CommandError> {
         let wallet = existing_wallet(by.gateway())?;
+        let currency = shop_currency(by, self.currency.as_deref())?;
         let fee_rate = funds::fee_rate(by.gateway(), &by.gateway().settings.snapshot()).await;
-        by.read(move |gateway, reader| info(gateway, reader, &wallet, fee_rate)).await
+        by.read(move |gateway, reader| info(gateway, reader, &wallet, fee_rate, currency)).await
     }
 }
 
@@ -206,6 +211,7 @@ fn info(
     reader: &Reader<'_>,
     wallet: &Wallet,
     fee_rate: PayoutFeeRate,
+    currency: Currency,
 ) -> Result<WalletInfoView, StoreError> {
     let settings = gateway.settings.snapshot();
     let spendable_sats =
@@ -235,8 +241,7 @@ fn info(
         balance: BtcView::from_signed_sats(balance_sats),
         balance_worth: u64::try_from(balance_sats)
             .ok()
-            .zip(settings.currencies.first())
-            .and_then(|(sats, currency)| FiatView::today(gateway, sats, *currency)),
+            .and_then(|sats| FiatView::today(gateway, sats, currency)),
         spendable: BtcView::from_sats(spendable_sats),
         locked: BtcView::from_sats(sums.locked_sats),
         spend_confirmations: settings.spend_confirmations,

@@ -66,7 +66,7 @@ impl Takings {
 /// The takings in all currencies.
 #[derive(Debug)]
 pub struct AllTakings {
-    /// The currency with the most payments.
+    /// The shop's currency. If nothing was taken in it, the currency with the most payments.
     pub main: Takings,
     /// The other currencies with payments, the most payments first.
     pub others: Vec<Takings>,
@@ -106,8 +106,8 @@ impl Days {
     }
 }
 
-/// The takings of these days in each currency. If nothing was taken, the main currency is `first`.
-pub fn load(reader: &Reader<'_>, days: &Days, first: Currency) -> Result<AllTakings, StoreError> {
+/// The takings of these days in each currency. `own` is the shop's currency.
+pub fn load(reader: &Reader<'_>, days: &Days, own: Currency) -> Result<AllTakings, StoreError> {
     let mut taken = Vec::new();
     for currency in reader.currencies_taken()? {
         let takings = in_currency(reader, days, currency)?;
@@ -115,9 +115,9 @@ pub fn load(reader: &Reader<'_>, days: &Days, first: Currency) -> Result<AllTaki
             taken.push(takings);
         }
     }
-    taken.sort_by_key(|takings| Reverse(takings.all.payments));
+    taken.sort_by_key(|takings| Reverse((takings.currency == own, takings.all.payments)));
     let mut others = taken.into_iter();
-    let main = others.next().map_or_else(|| in_currency(reader, days, first), Ok)?;
+    let main = others.next().map_or_else(|| in_currency(reader, days, own), Ok)?;
     Ok(AllTakings { main, others: others.collect() })
 }
 

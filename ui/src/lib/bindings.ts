@@ -3670,7 +3670,11 @@ bounds: Array<number>,
 /**
  * The number of the last days that make up the present week, from 1 to 7.
  */
-weekDays: number, };
+weekDays: number, 
+/**
+ * The ISO code of the shop's currency; the first of the setting `currencies` if absent.
+ */
+currency: string | null, };
 
 /**
  * The result of checking a signature, as a shop would.
@@ -4189,7 +4193,8 @@ export type TakingsView = {
  */
 paymentsCount: number, 
 /**
- * The takings in the currency with the most payments.
+ * The takings in the shop's currency. If there are none, those in the currency with the most
+ * payments.
  */
 main: CurrencyTakings, 
 /**
@@ -4471,7 +4476,12 @@ sheet: SheetView, };
 /**
  * Asks for the wallet's sums.
  */
-export type WalletInfo = Record<symbol, never>;
+export type WalletInfo = { 
+/**
+ * The ISO code of the currency of `balanceWorth`; the first of the setting `currencies` if
+ * absent.
+ */
+currency: string | null, };
 
 /**
  * The wallet's sums.
@@ -4482,8 +4492,7 @@ export type WalletInfoView = {
  */
 balance: BtcView, 
 /**
- * The worth of `balance` in the first accepted currency, rounded down; absent without a fresh
- * rate.
+ * The worth of `balance`, rounded half-even; absent without a fresh rate.
  */
 balanceWorth: FiatView | null, 
 /**

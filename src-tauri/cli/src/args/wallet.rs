@@ -109,7 +109,7 @@ impl Wallet {
             Self::VerifyBackup { file: None } => {
                 VerifyWords { words: Words::new(String::new()) }.into()
             }
-            Self::Info => WalletInfo {}.into(),
+            Self::Info => WalletInfo::default().into(),
             Self::Descriptor => WalletDescriptor {}.into(),
             Self::VerifyBackup { file: Some(file) } => {
                 VerifyBackup { file: absolute(&file), passphrase: None, stored_first: false }.into()

@@ -123,7 +123,7 @@ async fn payments_that_were_reversed_or_not_paid_do_not_count() {
 }
 
 #[tokio::test]
-async fn the_currency_with_the_most_payments_is_the_main_one() {
+async fn the_shops_currency_leads_if_anything_was_taken_in_it() {
     let world = World::new().await;
     world.make_wallet().await;
     let start_ms = world.now_ms();
@@ -137,12 +137,25 @@ async fn the_currency_with_the_most_payments_is_the_main_one() {
         world.pay(&payment, payment.payment.amount_sats).await;
         world.mine(1).await;
     }
-    let shown = takings(&world, start_ms).await;
-    let all =
-        |takings: &Value| (takings["currency"].clone(), takings["all"]["price"]["shown"].clone());
-    assert_eq!(all(&shown["main"]), (json!("EUR"), json!("15.00")));
-    let others: Vec<_> = shown["others"].as_array().unwrap().iter().map(all).collect();
-    assert_eq!(others, [(json!("USD"), json!("10.00"))]);
+    for (own, main, other) in [
+        ("EUR", ("EUR", "15.00"), ("USD", "10.00")),
+        ("USD", ("USD", "10.00"), ("EUR", "15.00")),
+        ("GBP", ("EUR", "15.00"), ("USD", "10.00")),
+    ] {
+        let bounds = [start_ms, start_ms + DAY_MS];
+        let asked =
+            json!({"command": "showTakings", "bounds": bounds, "weekDays": 1, "currency": own});
+        let command: Command = serde_json::from_value(asked).unwrap();
+        let shown = dispatch(&world.app, command, &Actor::panel()).await.unwrap();
+        let all = |takings: &Value| {
+            let price = takings["all"]["price"]["shown"].as_str().unwrap().to_owned();
+            (takings["currency"].as_str().unwrap().to_owned(), price)
+        };
+        let told = |(currency, price): (&str, &str)| (currency.to_owned(), price.to_owned());
+        assert_eq!(all(&shown["main"]), told(main), "the shop's currency is {own}");
+        let others: Vec<_> = shown["others"].as_array().unwrap().iter().map(all).collect();
+        assert_eq!(others, [told(other)]);
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ async fn sent_in_a_row(world: &World, count: u32) -> Vec<Id> {
 }
 
 async fn sums(world: &World) -> WalletInfoView {
-    ask(&world.app, WalletInfo {}, &Actor::command_line()).await.unwrap()
+    ask(&world.app, WalletInfo::default(), &Actor::command_line()).await.unwrap()
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn state_of(world: &World, payment: &PaymentRow) -> String {
     let payment_id = payment.payment.id.to_string();
     let mut view = ask(&world.app, ShowPayment { payment_id }, &Actor::panel()).await.unwrap();
     view.labels.clear();
-    let wallet = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap().record;
+    let wallet = ask(&world.app, WalletInfo::default(), &Actor::panel()).await.unwrap().record;
     format!("{view:?} {wallet} {:?}", world.notified(&payment.payment.id))
 }
 

@@ -122,7 +122,7 @@ async fn the_words_restore_all_coins_and_the_next_address() {
     assert_eq!(u64::try_from(balance).unwrap(), coins);
     world.check_ledger();
     assert_eq!(world.payment_to_wallet().await.derivation_index, 41 + 1_000);
-    let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
+    let info = ask(&world.app, WalletInfo::default(), &Actor::panel()).await.unwrap();
     assert_eq!((info.longest_unused, info.gap_limit), (38, 39));
 
     // After staff release the sender, it spends the coins that were found.

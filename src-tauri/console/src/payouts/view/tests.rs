@@ -177,7 +177,7 @@ async fn coins_not_worth_their_fee_are_not_spendable() {
     request.btc_amount = Some("0.00011".to_owned());
     let offer = ask(&world.app, request, &Actor::command_line()).await.unwrap();
     assert!(offer.item.balance_short);
-    let info = ask(&world.app, WalletInfo {}, &Actor::command_line()).await.unwrap();
+    let info = ask(&world.app, WalletInfo::default(), &Actor::command_line()).await.unwrap();
     assert_eq!(
         (info.spendable.text.as_str(), info.balance.text.as_str()),
         ("0.00000000", "0.00060000")
@@ -185,7 +185,7 @@ async fn coins_not_worth_their_fee_are_not_spendable() {
     assert_eq!(info.balance_worth.unwrap().text, "39.00", "at 65,000 US dollars");
     let calm = FaultsPatch { fee_rate_sat_vb: Some(None), ..FaultsPatch::default() };
     world.sandbox().set_faults(calm).unwrap();
-    let info = ask(&world.app, WalletInfo {}, &Actor::command_line()).await.unwrap();
+    let info = ask(&world.app, WalletInfo::default(), &Actor::command_line()).await.unwrap();
     assert_eq!(info.spendable.text, "0.00060000");
 }
 

@@ -36,7 +36,7 @@ async fn brought(stage: &Stage, words: &Secret) -> Brought {
     let next =
         |keychain| world.gateway.store.read(|reader| reader.keychain(keychain)).unwrap().unwrap().1;
     let (next_address, next_change) = (next(Keychain::External), next(Keychain::Internal));
-    let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
+    let info = ask(&world.app, WalletInfo::default(), &Actor::panel()).await.unwrap();
     // `looked` is true with every backend, because the scan has ended.
     let mut record: serde_json::Value = serde_json::from_str(&info.record).unwrap();
     record.as_object_mut().unwrap().remove("looked");

@@ -118,7 +118,7 @@ async fn with_coins_at_both_types_the_set_one_is_kept_and_the_other_told() {
             check.message.starts_with("the look that ended at "),
             "the coins may have moved since: {check:?}"
         );
-        let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
+        let info = ask(&world.app, WalletInfo::default(), &Actor::panel()).await.unwrap();
         assert_eq!((info.balance.sats, info.address_type.as_str()), (700_000, "bip84"));
         world.look().await;
         assert_eq!(

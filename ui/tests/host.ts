@@ -47,7 +47,7 @@ export class FixtureHost implements Transport {
       this.replyIn(environment, "walletInfo", wallet());
       this.replyIn(environment, "listWaitingSales", []);
       this.replyIn(environment, "listProducts", []);
-      this.replyIn(environment, "showSmallSales", { upTo: null, obstacle: null });
+      this.replyIn(environment, "showSmallSales", { upTo: null, obstacle: null, isServerForeign: false });
     }
   }
 

@@ -21,7 +21,7 @@ describe("small sales", () => {
     const price = choice.getByRole("textbox", { name: "Sales up to (EUR)" });
     expect(document.activeElement).toBe(price);
     expect(host.askedFor("setSmallSales")).toEqual([]);
-    host.reply("setSmallSales", { upTo: twenty, obstacle: null });
+    host.reply("setSmallSales", { upTo: twenty, obstacle: null, isServerForeign: false });
     await fireEvent.change(price, { target: { value: "20,00" } });
     await waitFor(() =>
       expect(host.askedFor("setSmallSales")).toEqual([
@@ -31,8 +31,8 @@ describe("small sales", () => {
   });
 
   test("wait for a block again once the merchant says so", async () => {
-    host.reply("showSmallSales", { upTo: twenty, obstacle: null });
-    host.reply("setSmallSales", { upTo: null, obstacle: null });
+    host.reply("showSmallSales", { upTo: twenty, obstacle: null, isServerForeign: false });
+    host.reply("setSmallSales", { upTo: null, obstacle: null, isServerForeign: false });
     const choice = await question();
     expect(choice.getByRole("textbox", { name: "Sales up to (EUR)" })).toHaveProperty("value", "20.00");
     await fireEvent.click(choice.getByRole("radio", { name: /After the next block/ }));
@@ -41,7 +41,7 @@ describe("small sales", () => {
 
   test("are no choice while the server knows no usual fees", async () => {
     const obstacle = telling("needs fees", "SMALL_SALES_OBSTACLE_NO_ESTIMATE", {});
-    host.reply("showSmallSales", { upTo: null, obstacle });
+    host.reply("showSmallSales", { upTo: null, obstacle, isServerForeign: false });
     const choice = await question();
     expect(choice.getByRole("radio", { name: /As soon as the network/ })).toHaveProperty("disabled", true);
     expect(choice.getByRole("status").textContent).toMatch(
@@ -58,5 +58,21 @@ describe("small sales", () => {
     const choice = await question();
     await fireEvent.change(choice.getByRole("textbox"), { target: { value: "0" } });
     expect(await choice.findByText(/must be more than 0/)).toBeTruthy();
+  });
+
+  test("say whose word they rest on if the server is not the merchant's own", async () => {
+    host.reply("showSmallSales", { upTo: null, obstacle: null, isServerForeign: true });
+    const choice = await question();
+    expect(choice.getByText(/belongs to somebody else, who could make up such a payment/)).toBeTruthy();
+  });
+
+  test("in a former currency of the shop tell it, and are set anew in the shop's", async () => {
+    const dollars = { ...twenty, currency: "USD" };
+    host.reply("showSmallSales", { upTo: dollars, obstacle: null, isServerForeign: false });
+    host.reply("setSmallSales", { upTo: twenty, obstacle: null, isServerForeign: false });
+    const choice = await question();
+    expect(choice.getByText("Now up to $20.00.")).toBeTruthy();
+    await fireEvent.change(choice.getByRole("textbox"), { target: { value: "20" } });
+    await waitFor(() => expect(host.askedFor("setSmallSales")[0]).toMatchObject({ currency: "EUR", upTo: "20" }));
   });
 });

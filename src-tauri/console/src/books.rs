@@ -48,8 +48,8 @@ pub struct CurrencyBooks {
     pub taxes: Vec<TaxView>,
     /// The tips, and the lines without a tax rate.
     pub untaxed: FiatView,
-    /// The takings without lines: those that were not made at the till, and sales for which staff
-    /// accepted too few coins.
+    /// The takings without lines: those that were not made at the till, and sales that were paid short
+    /// of their price.
     pub without_lines: FiatView,
     /// The sums by the maker of the payments, the most payments first.
     pub by_maker: Vec<MakerTakings>,

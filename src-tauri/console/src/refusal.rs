@@ -80,6 +80,8 @@ pub enum ArgumentFault {
     FeeRate { least: u64, most: u64 },
     #[error("must be an ISO 4217 code, like USD")]
     Currency,
+    #[error("must be one of the currencies of your prices")]
+    NoPrices,
     #[error("must be a time like 2026-01-12T12:06:20Z, or a date like 2026-01-12")]
     Time,
     #[error("must be the `next` of the previous page")]

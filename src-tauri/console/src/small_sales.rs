@@ -2,12 +2,15 @@
 //! people.
 
 use serde::{Deserialize, Serialize};
+use tillgate_chain::BackendKind;
 use tillgate_domain::policy::PriceBound;
+use tillgate_gateway::settings::ChainNetwork;
 use tillgate_told::{Telling, Told as _};
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker, currency, price};
 use super::error::CommandError;
+use super::refusal::ArgumentFault;
 use super::settings::SetSetting;
 use super::sums::FiatView;
 
@@ -35,6 +38,9 @@ pub struct SmallSalesView {
     pub up_to: Option<FiatView>,
     /// The reason why each sale waits for a block at present, whatever the setting.
     pub obstacle: Option<Telling>,
+    /// Whether the Bitcoin server belongs to somebody else, who could make up a payment that no
+    /// block holds.
+    pub is_server_foreign: bool,
 }
 
 /// A missing ability of the Bitcoin server, without which each sale waits for a block. Its text
@@ -53,10 +59,12 @@ impl Ask for ShowSmallSales {
     type Answer = SmallSalesView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<SmallSalesView, CommandError> {
-        let bound = by.gateway().settings.snapshot().policy.zero_conf_up_to;
+        let settings = by.gateway().settings.snapshot();
         Ok(SmallSalesView {
-            up_to: shown(bound),
+            up_to: shown(settings.policy.zero_conf_up_to),
             obstacle: obstacle(by).await.map(|obstacle| obstacle.telling()),
+            is_server_foreign: settings.network != ChainNetwork::Sandbox
+                && settings.backend == BackendKind::Electrum,
         })
     }
 }
@@ -66,11 +74,17 @@ impl Ask for SetSmallSales {
 
     async fn answer(self, by: &Asker<'_>) -> Result<SmallSalesView, CommandError> {
         let currency = currency("currency", &self.currency)?;
+        let settings = by.gateway().settings.snapshot();
         let value = match self.up_to.trim() {
             "" => "0".to_owned(),
             typed => {
                 let minor = price("upTo", typed, currency)?;
-                if let Some(obstacle) = obstacle(by).await {
+                if !settings.currencies.contains(&currency) {
+                    return Err(CommandError::invalid("currency", &ArgumentFault::NoPrices));
+                }
+                let now = settings.policy.zero_conf_up_to;
+                let rises = now.currency() != currency || now.minor() < minor;
+                if rises && let Some(obstacle) = obstacle(by).await {
                     return Err(CommandError::invalid("upTo", &obstacle));
                 }
                 format!("{} {}", currency.format_minor(minor), currency.code())

@@ -54,19 +54,24 @@ pub struct Payment {
 }
 
 impl Payment {
-    /// Makes a NEW payment at `now` under the merchant's present rules. `last_rate` is the last
-    /// known rate of a currency; the confirmations that it needs follow from it.
+    /// Makes a NEW payment at `now` under the merchant's present rules. The confirmations that it
+    /// needs follow from two rates: `usd` is the last known rate of the US dollar, and `small` the
+    /// fresh rate of the currency of [`PolicySettings::zero_conf_up_to`].
     #[must_use]
     pub fn open(
         id: Id,
         price: &Price,
         settings: &PolicySettings,
-        last_rate: impl Fn(Currency) -> Option<Rate>,
+        usd: Option<Rate>,
+        small: Option<Rate>,
         now: Timestamp,
     ) -> Self {
         let &Price { minor, currency, rate, amount_sats, dust_limit_sats } = price;
         let created_at = now.cut_to_second();
-        let price_in = |other| money::equivalent(minor, currency, rate, other, last_rate(other));
+        let price_in =
+            |other, rate_of_other| money::equivalent(minor, currency, rate, other, rate_of_other);
+        let in_usd = price_in(Currency::USD, usd);
+        let in_small = price_in(settings.zero_conf_up_to.currency(), small);
         Self {
             id,
             state: PaymentState::New,
@@ -77,7 +82,7 @@ impl Payment {
             rate,
             created_at,
             expires_at: created_at.plus_ms(LIFETIME_MS),
-            policy: Policy::freeze(settings, price_in),
+            policy: Policy::freeze(settings, in_usd, in_small),
             closed_at: None,
             accepted_sats: None,
             confirmed_at: None,
@@ -210,7 +215,7 @@ mod tests {
             rate: Rate::parse("65000").unwrap(),
             created_at: Timestamp::from_ms(0),
             expires_at: Timestamp::from_ms(1_800_000),
-            policy: Policy::freeze(&PolicySettings::default(), |_| None),
+            policy: Policy::freeze(&PolicySettings::default(), None, None),
             closed_at: None,
             accepted_sats: None,
             confirmed_at: None,
@@ -260,7 +265,8 @@ mod tests {
             Id::from_bytes([1; 20]),
             &price,
             &PolicySettings::default(),
-            |_| None,
+            None,
+            None,
             now,
         );
         let created_at = Timestamp::from_ms(1_700_000_000_000);

@@ -12,8 +12,6 @@ use rust_decimal::Decimal;
 pub use price_bound::PriceBound;
 pub use tiers::{ConfirmationTiers, MAX_CONFIRMATIONS, MAX_TIERS, TiersError};
 
-use crate::money::Currency;
-
 /// The effect of an overpayment by a single transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverpaymentRule {
@@ -76,19 +74,19 @@ impl Default for PolicySettings {
 }
 
 impl Policy {
-    /// The rules for a payment. `price_in` is its price in a currency
-    /// ([`crate::money::equivalent`]). If it is unknown, the highest tier applies, and unconfirmed
-    /// coins are not accepted.
+    /// The rules for a payment. `in_usd` is its price in US dollars, and `in_small` that in the
+    /// currency of `zero_conf_up_to`. If the first is unknown, the highest tier applies. If the
+    /// second is unknown, unconfirmed coins are not accepted.
     #[must_use]
     pub fn freeze(
         settings: &PolicySettings,
-        price_in: impl Fn(Currency) -> Option<Decimal>,
+        in_usd: Option<Decimal>,
+        in_small: Option<Decimal>,
     ) -> Self {
-        let small = &settings.zero_conf_up_to;
-        let confirmations = if small.covers(price_in(small.currency())) {
+        let confirmations = if settings.zero_conf_up_to.covers(in_small) {
             0
         } else {
-            settings.confirmation_tiers.confirmations_for(price_in(Currency::USD))
+            settings.confirmation_tiers.confirmations_for(in_usd)
         };
         Self {
             confirmations,
@@ -142,26 +140,27 @@ mod tests {
         let settings =
             PolicySettings { zero_conf_up_to: PriceBound::usd(50), ..PolicySettings::default() };
         for (price, confirmations) in [(usd("50"), 0), (usd("50.01"), 1), (None, 6)] {
-            assert_eq!(Policy::freeze(&settings, |_| price).confirmations, confirmations);
+            assert_eq!(Policy::freeze(&settings, price, price).confirmations, confirmations);
         }
-        assert_eq!(Policy::freeze(&PolicySettings::default(), |_| usd("0.01")).confirmations, 1);
+        assert_eq!(
+            Policy::freeze(&PolicySettings::default(), usd("0.01"), usd("0.01")).confirmations,
+            1
+        );
     }
 
     #[test]
     fn a_bound_in_euros_is_compared_with_the_price_in_euros() {
         let bound = PriceBound::parse("20 EUR").unwrap();
         let settings = PolicySettings { zero_conf_up_to: bound, ..PolicySettings::default() };
-        let price_of = |euros| {
-            move |currency: Currency| usd(if currency == Currency::USD { "22" } else { euros })
-        };
-        for (euros, confirmations) in [("20.00", 0), ("20.01", 1)] {
-            assert_eq!(Policy::freeze(&settings, price_of(euros)).confirmations, confirmations);
+        for (euros, confirmations) in [(usd("20.00"), 0), (usd("20.01"), 1), (None, 1)] {
+            let policy = Policy::freeze(&settings, usd("22"), euros);
+            assert_eq!(policy.confirmations, confirmations);
         }
     }
 
     #[test]
     fn settings_are_frozen_in_milliseconds() {
-        let policy = Policy::freeze(&PolicySettings::default(), |_| usd("10"));
+        let policy = Policy::freeze(&PolicySettings::default(), usd("10"), None);
         assert_eq!((policy.zero_conf_quiet_ms, policy.offline_grace_ms), (3_000, 3_600_000));
         assert_eq!((policy.tolerance_per_mille, policy.anomaly_confirmations), (0, 2));
     }

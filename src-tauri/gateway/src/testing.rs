@@ -288,7 +288,7 @@ impl World {
         let id = gateway.machine.entropy.id().unwrap();
         let script = script(&id);
         let price = Price::at(rate.rate, 0, 1_000, usd, 294).unwrap();
-        let payment = Payment::open(id, &price, &policy, |_| None, now);
+        let payment = Payment::open(id, &price, &policy, None, None, now);
         let row = PaymentRow {
             seq: 0,
             derivation_index: index.unwrap_or_else(|| {

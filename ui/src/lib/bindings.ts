@@ -3689,7 +3689,12 @@ upTo: FiatView | null,
 /**
  * The reason why each sale waits for a block at present, whatever the setting.
  */
-obstacle: Telling | null, };
+obstacle: Telling | null, 
+/**
+ * Whether the Bitcoin server belongs to somebody else, who could make up a payment that no
+ * block holds.
+ */
+isServerForeign: boolean, };
 
 /**
  * Asks for a page of the movements of the balance in a period, the oldest first.
@@ -4686,6 +4691,8 @@ export const VALUES = {
   ARGUMENT_FAULT_NAME: ["most"],
   /** say what to change: the daily limit, the minimum, or both */
   ARGUMENT_FAULT_NO_LIMIT: [],
+  /** must be one of the currencies of your prices */
+  ARGUMENT_FAULT_NO_PRICES: [],
   /** must be the `next` of the previous page */
   ARGUMENT_FAULT_PLACE: [],
   /** must be from {least} to {most} */

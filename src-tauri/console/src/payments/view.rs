@@ -428,7 +428,8 @@ mod tests {
             Id::from_bytes([1; 20]),
             &price,
             &PolicySettings::default(),
-            |_| None,
+            None,
+            None,
             now,
         );
         let amounts = SandboxAmounts::for_payment(&Payment { paid_sats, ..opened });

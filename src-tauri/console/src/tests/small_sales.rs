@@ -28,7 +28,7 @@ async fn confirmations(world: &World, price: &str, currency: &str) -> Value {
 async fn a_bound_in_the_shops_currency_holds_for_its_sales_to_the_cent() {
     let world = world_with_coins(0).await;
     let none = answer(&world, json!({"command": "showSmallSales"})).await.unwrap();
-    assert_eq!(none, json!({"upTo": null, "obstacle": null}));
+    assert_eq!(none, json!({"upTo": null, "obstacle": null, "isServerForeign": false}));
     let shown = up_to(&world, "20,00", "EUR").await.unwrap();
     assert_eq!(shown["upTo"]["text"], "20.00");
     assert_eq!(shown["upTo"]["currency"], "EUR");
@@ -68,4 +68,31 @@ async fn a_wrong_sum_is_refused_at_its_field() {
         let refused = up_to(&world, wrong, "USD").await.unwrap_err();
         assert_eq!(refused.field.as_deref(), Some("upTo"), "{wrong}: {refused}");
     }
+}
+
+#[tokio::test]
+async fn a_bound_in_another_currency_never_rests_on_an_old_rate() {
+    let world = world_with_coins(0).await;
+    up_to(&world, "12", "EUR").await.unwrap();
+    assert_eq!(confirmations(&world, "13.00", "USD").await, 0);
+    let euros_gone = json!({"command": "sandbox", "method": "PUT", "path": "/sandbox/rates", "body": {"EUR": null}});
+    answer(&world, euros_gone).await.unwrap();
+    assert_eq!(confirmations(&world, "13.00", "USD").await, 1);
+}
+
+#[tokio::test]
+async fn a_bound_needs_a_currency_of_the_shops_prices() {
+    let world = world_with_coins(0).await;
+    let refused = up_to(&world, "5000", "KES").await.unwrap_err();
+    assert_eq!(refused.field.as_deref(), Some("currency"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_bound_can_fall_while_the_server_knows_no_usual_fees() {
+    let world = world_with_coins(0).await;
+    up_to(&world, "500", "USD").await.unwrap();
+    let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(0)), ..FaultsPatch::default() };
+    world.sandbox().set_faults(faults).unwrap();
+    assert!(up_to(&world, "501", "USD").await.is_err());
+    assert_eq!(up_to(&world, "20", "USD").await.unwrap()["upTo"]["text"], "20.00");
 }

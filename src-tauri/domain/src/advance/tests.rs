@@ -37,7 +37,7 @@ fn txid(number: u8) -> Txid {
 
 pub(crate) fn payment(state: PaymentState) -> Payment {
     let policy =
-        Policy { confirmations: 1, ..Policy::freeze(&PolicySettings::default(), |_| None) };
+        Policy { confirmations: 1, ..Policy::freeze(&PolicySettings::default(), None, None) };
     Payment {
         id: Id::from_bytes([7; 20]),
         state,

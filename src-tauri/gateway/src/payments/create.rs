@@ -5,6 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use tillgate_domain::id::Id;
+use tillgate_domain::money::Currency;
 use tillgate_domain::payment::{Payment, Price};
 use tillgate_domain::sale::Basket;
 use tillgate_domain::time::Timestamp;
@@ -164,9 +165,13 @@ pub async fn insertion(
     };
     gateway.check_room()?;
     let rate_id = gateway.market.rates.row_id(&gateway.store, price.currency, &market).await?;
-    let last_rate = |currency| gateway.market.rates.last_known(currency).map(|stored| stored.rate);
+    let rates = &gateway.market.rates;
+    let usd = rates.last_known(Currency::USD).map(|stored| stored.rate);
+    // A price that fell since an old rate must not pass for a small one.
+    let small = rates.rate_for(settings.policy.zero_conf_up_to.currency(), now).ok();
+    let small = small.map(|stored| stored.rate);
     let id = gateway.machine.entropy.id()?;
-    let payment = Payment::open(id, &price, &settings.policy, last_rate, now);
+    let payment = Payment::open(id, &price, &settings.policy, usd, small, now);
     let row = row(payment, &wallet.addresses, author, request, now)?;
     let context = RecordContext {
         environment: gateway.environment,

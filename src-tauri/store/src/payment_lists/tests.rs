@@ -41,7 +41,7 @@ pub fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreError> {
         rate,
         created_at,
         expires_at: created_at.plus_ms(1_000),
-        policy: Policy::freeze(&PolicySettings::default(), |_| None),
+        policy: Policy::freeze(&PolicySettings::default(), None, None),
         closed_at: None,
         accepted_sats: None,
         confirmed_at: None,

@@ -16,6 +16,7 @@ export const FIELDS = {
   ARGUMENT_FAULT_NAME: (v) => `must have 1 to ${v.most} characters and no control character`,
   ARGUMENT_FAULT_NO_LIMIT: () => "say what to change: the daily limit, the minimum, or both",
   ARGUMENT_FAULT_LOW_RATE: (v) => `must be at least ${v.least} sat/vB now: the Bitcoin backend refuses less`,
+  ARGUMENT_FAULT_NO_PRICES: () => "must be one of the currencies of your prices",
   ARGUMENT_FAULT_PLACE: () => "must be the `next` of the previous page",
   ARGUMENT_FAULT_RANGE: (v) => `must be from ${v.least} to ${v.most}`,
   ARGUMENT_FAULT_SERVER: (v) => `must name a server, like ${v.example}`,

@@ -73,6 +73,8 @@ describe("small sales", () => {
     const choice = await question();
     expect(choice.getByText("Now up to $20.00.")).toBeTruthy();
     await fireEvent.change(choice.getByRole("textbox"), { target: { value: "20" } });
-    await waitFor(() => expect(host.askedFor("setSmallSales")[0]).toMatchObject({ currency: "EUR", upTo: "20" }));
+    await waitFor(() =>
+      expect(host.askedFor("setSmallSales")[0]).toMatchObject({ currency: "EUR", upTo: "20" }),
+    );
   });
 });

@@ -19,6 +19,8 @@ pub struct Written<'a> {
     widths: Vec<usize>,
     is_begun: bool,
     has_rows: bool,
+    /// Whether the document ends with the sums of days and months in UTC.
+    has_totals: bool,
 }
 
 /// Asks for page after page, and prints each.
@@ -44,13 +46,22 @@ pub async fn run(
 impl<'a> Written<'a> {
     fn new(form: Form, currency: &'a str) -> Self {
         let totals = StatementTotals::default();
-        Self { form, currency, totals, widths: Vec::new(), is_begun: false, has_rows: false }
+        Self {
+            form,
+            currency,
+            totals,
+            widths: Vec::new(),
+            is_begun: false,
+            has_rows: false,
+            has_totals: true,
+        }
     }
 
-    /// A statement as one JSON document.
+    /// A statement as one JSON document without totals. The days of a person's period are not those
+    /// of UTC.
     #[must_use]
     pub fn as_json(currency: &'a str) -> Self {
-        Self::new(Form::Json, currency)
+        Self { has_totals: false, ..Self::new(Form::Json, currency) }
     }
 
     /// The text of the next page.
@@ -78,7 +89,8 @@ impl<'a> Written<'a> {
     #[must_use]
     pub fn end(&self) -> String {
         match self.form {
-            Form::Json => json::statement_ends(&self.totals) + "\n",
+            Form::Json if self.has_totals => json::statement_ends(&self.totals) + "\n",
+            Form::Json => "]}\n".to_owned(),
             Form::Text | Form::Table => totals(&self.totals),
         }
     }
@@ -96,6 +108,26 @@ mod tests {
     use tillgate_gateway::testing::World;
 
     const DAY_MS: i64 = 24 * 3_600_000;
+
+    #[tokio::test]
+    async fn a_document_of_a_persons_period_has_no_totals_of_days_in_utc() {
+        let world = World::new().await;
+        add_rows(&world, 5).await;
+        let asked = Statement {
+            currency: "USD".to_owned(),
+            from: None,
+            to: None,
+            kind: None,
+            after: None,
+            limit: None,
+        };
+        let page = ask(&world.app, asked, &Actor::panel()).await.unwrap();
+        let mut written = Written::as_json("USD");
+        let text = written.page(&page) + &written.end();
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["items"].as_array().unwrap().len(), 5);
+        assert_eq!(document.get("totals"), None);
+    }
 
     /// Adds rows to the ledger. Two rows share each time, and the times begin again after 80 rows,
     /// so that the order of the rows is not the order of their times.

@@ -114,7 +114,7 @@ function rates(status: StatusView): Task | undefined {
     text: `There is no recent exchange rate for ${stale.join(", ")}, so that new payments are refused.`,
     button: status.sandbox
       ? { text: "Open the sandbox", to: { screen: "sandbox" } }
-      : { text: "Check the sources", to: { screen: "go-live", step: "rates" } },
+      : { text: "Check the sources", to: { screen: "settings", group: "rates" } },
   };
 }
 

@@ -16,7 +16,7 @@ use super::payments::{PaymentItem, PaymentView, create};
 use super::refusal::ArgumentFault;
 use super::sums::FiatView;
 
-/// How long a sale stays among the waiting ones after it was paid or failed. The cashier sees it turn
+/// The time for which a sale stays among the waiting ones after it was paid or failed. The cashier sees it turn
 /// green or red.
 const END_SHOWN_MS: i64 = 10 * 60 * 1_000;
 

@@ -132,6 +132,7 @@ impl Day {
             "anomalies",
             "wallet",
             "books",
+            "acts",
             "keys",
             "sandbox",
             "settings",

@@ -77,4 +77,20 @@ describe("small sales", () => {
       expect(host.askedFor("setSmallSales")[0]).toMatchObject({ currency: "EUR", upTo: "20" }),
     );
   });
+
+  test("stay what they are if the gateway refuses the change", async () => {
+    host.reply("showSmallSales", { upTo: twenty, obstacle: null, isServerForeign: false });
+    host.reply("setSmallSales", { errorType: "INTERNAL_ERROR", message: "the disk is full", field: null });
+    const choice = await question();
+    await fireEvent.click(choice.getByRole("radio", { name: /After the next block/ }));
+    await choice.findByText(/disk is full/);
+    expect(choice.getByRole("radio", { name: /As soon as the network/ })).toHaveProperty("checked", true);
+    expect(choice.getByRole("radio", { name: /After the next block/ })).toHaveProperty("checked", false);
+  });
+
+  test("without a price say that each sale still waits for a block", async () => {
+    const choice = await question();
+    await fireEvent.click(choice.getByRole("radio", { name: /As soon as the network/ }));
+    expect(choice.getByText("Type the highest price. Until then each sale waits for a block.")).toBeTruthy();
+  });
 });

@@ -132,3 +132,23 @@ impl ActRow {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payment_lists::tests::store;
+
+    #[tokio::test]
+    async fn no_act_changes_or_is_deleted() {
+        let (_folder, store) = store();
+        store
+            .write(|tx| tx.audit(Timestamp::from_ms(1), "panel:ann", "keys revoke", "till"))
+            .await
+            .unwrap();
+        for sql in ["DELETE FROM audit", "UPDATE audit SET actor = 'panel:nobody'"] {
+            assert!(store.write(move |tx| tx.run(sql)).await.is_err(), "{sql}");
+        }
+        let acts = store.read(|reader| reader.acts_matching(&ActFilter::default(), 9, 0)).unwrap();
+        assert_eq!(acts[0].actor, "panel:ann");
+    }
+}

@@ -1,7 +1,7 @@
 // The kinds of settings and of their controls.
 import type { Group } from "./groups";
 
-/** The unit of a number. `SettingControl` has its words. */
+/** The unit of a number. `Control` has its words. */
 export type UnitOfSetting =
   | "seconds"
   | "minutes"

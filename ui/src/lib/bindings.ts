@@ -1156,8 +1156,8 @@ taxes: Array<TaxView>,
  */
 untaxed: FiatView, 
 /**
- * The takings without lines: those that were not made at the till, and sales for which staff
- * accepted too few coins.
+ * The takings without lines: those that were not made at the till, and sales that were paid short
+ * of their price.
  */
 withoutLines: FiatView, 
 /**

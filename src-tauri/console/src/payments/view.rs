@@ -222,13 +222,17 @@ impl PaymentItem {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let payment = &row.payment;
-        let receipts = match payment.state {
-            PaymentState::Unconfirmed => reader.receipts(row.seq)?,
+        let (confirmations, waits_for_block) = match payment.state {
+            PaymentState::Unconfirmed => {
+                let receipts = reader.receipts(row.seq)?;
+                let confirmations = least_confirmations(&receipts, reader.tip_height()?);
+                (confirmations, waits_for_block(payment, &receipts, now))
+            }
             PaymentState::New
             | PaymentState::Underpaid
             | PaymentState::Confirmed
             | PaymentState::Expired
-            | PaymentState::Invalid => Vec::new(),
+            | PaymentState::Invalid => (0, false),
         };
         Ok(Self {
             is_cancelled: payment.is_cancelled(),
@@ -254,11 +258,8 @@ impl PaymentItem {
                 payment.currency,
             ),
             why_invalid: payment.why_invalid(),
-            confirmations: least_confirmations(&receipts, reader.tip_height()?),
-            confirmations_wanted: payment
-                .policy
-                .confirmations
-                .max(waits_for_block(payment, &receipts, now).into()),
+            confirmations,
+            confirmations_wanted: payment.policy.confirmations.max(waits_for_block.into()),
         })
     }
 }

@@ -113,15 +113,7 @@ mod tests {
     async fn a_document_of_a_persons_period_has_no_totals_of_days_in_utc() {
         let world = World::new().await;
         add_rows(&world, 5).await;
-        let asked = Statement {
-            currency: "USD".to_owned(),
-            from: None,
-            to: None,
-            kind: None,
-            after: None,
-            limit: None,
-        };
-        let page = ask(&world.app, asked, &Actor::panel()).await.unwrap();
+        let page = ask(&world.app, everything(), &Actor::panel()).await.unwrap();
         let mut written = Written::as_json("USD");
         let text = written.page(&page) + &written.end();
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -8,7 +8,7 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::page::page_size;
-use super::sheet::{Cell, Sheet};
+use super::sheet::{Cell, Sheet, Table};
 
 /// The most acts of a table.
 const SHEET_MAX: u32 = 20_000;
@@ -66,15 +66,6 @@ pub struct ActsView {
     pub actors: Vec<String>,
 }
 
-/// The acts as a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct ActsTable {
-    /// The lines, each with its end. The first line has the headings.
-    pub text: String,
-    /// The number of lines below the headings.
-    pub rows: u32,
-}
-
 /// An act of a person or an API key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ActItem {
@@ -110,16 +101,16 @@ impl Ask for ListActs {
 }
 
 impl Ask for ActsSheet {
-    type Answer = ActsTable;
+    type Answer = Table;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<ActsTable, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<Table, CommandError> {
         let filter = self.narrowing.filter();
         let acts = by.read(move |_, reader| reader.acts_matching(&filter, SHEET_MAX, 0)).await?;
         let sheet = Sheet::for_locale(self.locale.as_deref());
         let rows = u32::try_from(acts.len()).unwrap_or(u32::MAX);
         let lines = acts.into_iter().map(|act| sheet.line(cells(act)));
         let text = std::iter::once(sheet.heading(HEADING)).chain(lines).collect();
-        Ok(ActsTable { text, rows })
+        Ok(Table { text, rows })
     }
 }
 

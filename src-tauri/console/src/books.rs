@@ -80,15 +80,19 @@ impl Ask for ShowBooks {
     type Answer = BooksView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<BooksView, CommandError> {
-        let times = self.bounds.into_iter().map(Timestamp::from_ms).collect();
-        let bounds =
-            Bounds::new(times).map_err(|refusal| CommandError::invalid("bounds", &refusal))?;
+        let bounds = bounds(self.bounds)?;
         by.read(move |_, reader| {
             let books = books::load(reader, &bounds)?;
             Ok(BooksView { currencies: books.iter().map(CurrencyBooks::new).collect() })
         })
         .await
     }
+}
+
+/// The periods in the argument `bounds`.
+pub fn bounds(times: Vec<i64>) -> Result<Bounds, CommandError> {
+    let times = times.into_iter().map(Timestamp::from_ms).collect();
+    Bounds::new(times).map_err(|refusal| CommandError::invalid("bounds", &refusal))
 }
 
 impl CurrencyBooks {

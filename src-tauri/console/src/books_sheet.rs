@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
 use tillgate_domain::sale::SalesTaxes;
-use tillgate_domain::time::Timestamp;
 use tillgate_gateway::books::{self, PartBooks};
-use tillgate_gateway::takings::Bounds;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
+use super::books::bounds;
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::refusal::ArgumentFault;
-use super::sheet::{Cell, Sheet};
+use super::sheet::{Cell, Sheet, Table};
 use super::statement::moment;
 
 /// Asks for the takings of consecutive periods as a table, with a line for each period and
@@ -32,22 +31,11 @@ pub struct BooksSheet {
     pub locale: Option<String>,
 }
 
-/// The takings as a table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct BooksTable {
-    /// The lines, each with its end. The first line has the headings.
-    pub text: String,
-    /// The number of lines below the headings.
-    pub rows: u32,
-}
-
 impl Ask for BooksSheet {
-    type Answer = BooksTable;
+    type Answer = Table;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<BooksTable, CommandError> {
-        let times = self.bounds.into_iter().map(Timestamp::from_ms).collect();
-        let bounds =
-            Bounds::new(times).map_err(|refusal| CommandError::invalid("bounds", &refusal))?;
+    async fn answer(self, by: &Asker<'_>) -> Result<Table, CommandError> {
+        let bounds = bounds(self.bounds)?;
         let days = dates(self.days, bounds.periods().count())?;
         let sheet = Sheet::for_locale(self.locale.as_deref());
         by.read(move |_, reader| Ok(table(sheet, &days, &books::by_part(reader, &bounds)?))).await
@@ -67,7 +55,7 @@ fn dates(days: Vec<String>, count: usize) -> Result<Vec<String>, CommandError> {
     Ok(days)
 }
 
-fn table(sheet: Sheet, days: &[String], books: &[PartBooks]) -> BooksTable {
+fn table(sheet: Sheet, days: &[String], books: &[PartBooks]) -> Table {
     let rates: BTreeSet<u16> = books
         .iter()
         .flat_map(|one| &one.parts)
@@ -86,7 +74,7 @@ fn table(sheet: Sheet, days: &[String], books: &[PartBooks]) -> BooksTable {
                 continue;
             }
             let sum = |minor| Cell::Number(one.currency.format_minor(minor));
-            let without_lines = row.price_minor.saturating_sub(taxes.total_minor());
+            let without_lines = books::without_lines_minor(row, taxes);
             let fixed = [
                 Cell::Word(day.clone()),
                 Cell::Word(one.currency.code().to_owned()),
@@ -100,7 +88,7 @@ fn table(sheet: Sheet, days: &[String], books: &[PartBooks]) -> BooksTable {
             rows += 1;
         }
     }
-    BooksTable { text, rows }
+    Table { text, rows }
 }
 
 /// The net sum, the tax and the gross sum of a rate.

@@ -4,6 +4,8 @@
 use fixed_decimal::Decimal;
 use icu_decimal::DecimalFormatter;
 use icu_locale_core::Locale;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// The first bytes of a table for spreadsheets. Without them Excel takes UTF-8 for the machine's
 /// old encoding.
@@ -25,6 +27,15 @@ pub enum Cell {
     /// An id, an address, a time or a word of this program. No spreadsheet takes it for another
     /// value.
     Word(String),
+}
+
+/// A whole table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Table {
+    /// The lines, each with its end. The first line has the headings.
+    pub text: String,
+    /// The number of lines below the headings.
+    pub rows: u32,
 }
 
 /// How a table is written.

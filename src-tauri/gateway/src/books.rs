@@ -36,8 +36,14 @@ impl Books {
     /// staff accepted too few coins.
     #[must_use]
     pub fn without_lines_minor(&self) -> i64 {
-        self.all.price_minor.saturating_sub(self.taxes.total_minor())
+        without_lines_minor(&self.all, &self.taxes)
     }
+}
+
+/// The part of the takings whose taxes are unknown.
+#[must_use]
+pub fn without_lines_minor(takings: &TakingsRow, taxes: &SalesTaxes) -> i64 {
+    takings.price_minor.saturating_sub(taxes.total_minor())
 }
 
 /// The books in each currency in which something was taken, the most payments first.

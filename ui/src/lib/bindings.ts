@@ -323,19 +323,6 @@ from: number | null,
  */
 to: number | null, };
 
-/**
- * The acts as a table.
- */
-export type ActsTable = { 
-/**
- * The lines, each with its end. The first line has the headings.
- */
-text: string, 
-/**
- * The number of lines below the headings.
- */
-rows: number, };
-
 export type ActsView = { items: Array<ActItem>, 
 /**
  * The number of acts on all pages together.
@@ -446,7 +433,7 @@ export type AnomalyKind = "LATE_PAYMENT" | "EXTRA_PAYMENT" | "OVERPAYMENT" | "UN
 /**
  * The type of each command's answer.
  */
-export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, showBooks: BooksView, booksSheet: BooksTable, listNews: News, listActs: ActsView, actsSheet: ActsTable, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, statementSums: StatementSumsView, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, showSmallSales: SmallSalesView, setSmallSales: SmallSalesView, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
+export type Answers = { status: StatusView, listPayments: PaymentsPage, paymentsSheet: PaymentsSheetPage, showPayment: PaymentView, createPayment: PaymentView, createSale: PaymentView, listWaitingSales: Array<PaymentItem>, listProducts: Array<ProductView>, saveProducts: Array<ProductView>, acceptPayment: PaymentView, cancelPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, askRefundAddress: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, rejectPayout: PayoutView, sendPayout: SentAloneView, estimateSend: SendEstimateView, bumpPayout: BumpedView, estimateBump: BumpEstimateView, abandonPayout: AbandonedView, estimateAbandon: AbandonEstimateView, dismissAlarm: AlarmsView, releaseSender: SenderView, retrySender: SenderView, showTakings: TakingsView, showBooks: BooksView, booksSheet: Table, listNews: News, listActs: ActsView, actsSheet: Table, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, importLabels: ImportedLabels, createWallet: NewWordsView, makeWallet: WalletDescriptorView, draftWallet: WalletDraftView, confirmWallet: WalletDescriptorView, discardDraft: DraftDiscardedView, restoreWallet: RestoredView, showRestore: RestoreShownView, stopRestore: RestoreView, continueRestore: RestoreView, verifyWords: WordsVerifiedView, statement: StatementView, statementSheet: StatementSheetPage, statementSums: StatementSumsView, showBackups: BackupsView, backUp: BackupItem, verifyBackup: VerifiedBackup, setBackupPassphrase: BackupsView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: RevokedKey, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, changeSettings: Page<SettingItem>, showSmallSales: SmallSalesView, setSmallSales: SmallSalesView, testBackend: BackendTestView, doctor: DoctorView, listReceived: ReceivedView, sandbox: SandboxAnswer, };
 
 /**
  * Approves an offer. The sender then sends the payout.
@@ -596,19 +583,6 @@ days: Array<string>,
  * The locale whose spreadsheets read the table, such as `de-AT`; absent for plain CSV.
  */
 locale: string | null, };
-
-/**
- * The takings as a table.
- */
-export type BooksTable = { 
-/**
- * The lines, each with its end. The first line has the headings.
- */
-text: string, 
-/**
- * The number of lines below the headings.
- */
-rows: number, };
 
 export type BooksView = { 
 /**
@@ -4165,6 +4139,19 @@ export type StuckReason = "UNCONFIRMED" | "REFUSED" | "UNSEEN" | "RULED_OUT";
  * The kind of record that a notification is about.
  */
 export type SubjectKind = "payment" | "anomaly" | "payout";
+
+/**
+ * A whole table.
+ */
+export type Table = { 
+/**
+ * The lines, each with its end. The first line has the headings.
+ */
+text: string, 
+/**
+ * The number of lines below the headings.
+ */
+rows: number, };
 
 export type TakingsDay = { sum: TakingsSum, 
 /**
